@@ -26,6 +26,7 @@ from examcore._intervals import (
     bootstrap_mean,
     bootstrap_of_sums,
     mean_interval,
+    percentile_interval,
     wilson,
 )
 from examcore._jsonl import (
@@ -150,6 +151,7 @@ __all__ = [
     "normalized",
     "overlap",
     "parse_json_object",
+    "percentile_interval",
     "read_bytes",
     "read_chunks",
     "read_documents",

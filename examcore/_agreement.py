@@ -168,6 +168,6 @@ def _with_interval(
     estimate = statistic(often @ rows)
     counts = np.random.default_rng(seed).multinomial(size, often / size, size=draws)
     values = np.array([statistic(one) for one in counts @ rows])
-    if not np.isfinite(estimate) or size < 2:
+    if size < 2:
         return IntervalEstimate(estimate, np.nan, np.nan)
     return percentile_interval(estimate, values, interval)

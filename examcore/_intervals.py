@@ -122,9 +122,12 @@ def bootstrap_of_sums(
 
 
 def percentile_interval(estimate: float, values: NDArray[np.float64], level: float) -> IntervalEstimate:
-    """An estimate with the percentile interval of its resampled values, those that are undefined left out."""
+    """An estimate with the percentile interval of its resampled values, those that are undefined left out.
+
+    The ends are NaN where the estimate or every value is undefined.
+    """
     values = values[np.isfinite(values)]
-    if not values.size:
+    if not values.size or not np.isfinite(estimate):
         return IntervalEstimate(estimate, np.nan, np.nan)
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return IntervalEstimate(estimate, float(low), float(high))

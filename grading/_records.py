@@ -1,17 +1,24 @@
-"""What grading handles: banks of questions, grades of passages, reports with citations."""
+"""The records of grading: banks of questions, grades of passages, scores of systems, reports with citations."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 Combine = Literal["or", "and"]
 Importance = Literal["vital", "okay"]
+QuestionKey = tuple[str, str]
+"""A query and the id of one of its questions."""
+Bank = Mapping[str, Sequence[str]]
+"""Query -> ids of its questions."""
+SystemScores = Mapping[str, Mapping[str, float]]
+"""System -> topic -> score; NaN where it is undefined."""
 
 
 @dataclass(frozen=True)
 class KeyAnswer:
-    """An acceptable answer, and the documents that it may be cited from; none named means any."""
+    """An acceptable answer, and the documents that it may be cited from, empty for any."""
 
     text: str
     documents: frozenset[str] = frozenset()
@@ -19,10 +26,10 @@ class KeyAnswer:
 
 @dataclass(frozen=True)
 class BankQuestion:
-    """An open question about a query, or a nugget of ARGUE's.
+    """An open question about a query, or a nugget of ARGUE.
 
-    `answers` are its key, empty where a question is graded by rating alone; one of them is enough (`or`) or all are
-    needed (`and`). `subtopic` is the facet of the query it belongs to.
+    `answers` are its key, empty for a question that can only be rated; one of them suffices (`or`) or all are needed
+    (`and`). `subtopic` is the facet of the query that it belongs to.
     """
 
     id: str
@@ -36,9 +43,9 @@ class BankQuestion:
 
 @dataclass(frozen=True)
 class Grade:
-    """How well a passage answers one question of the bank: 0/1, or 0 to 5; NaN for a reply that fits no rule.
+    """How well a passage answers one question of the bank: 0/1, or 0 to 5; NaN for a reply that cannot be parsed.
 
-    `passage` is a passage or document id, or the name of a system where whole articles are graded.
+    `passage` is the id of a passage or document, or the name of a system if whole articles are graded.
     """
 
     query: str
@@ -51,7 +58,7 @@ class Grade:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence of a report with the documents it cites, in its order."""
+    """One sentence of a report with the documents it cites, in order."""
 
     text: str
     citations: tuple[str, ...] = ()

@@ -54,11 +54,15 @@ def read_rows(path: str | Path, columns: Columns, optional: Columns | None = Non
     and a table without rows.
     """
     path = Path(path)
-    name = path.name.lower().removesuffix(".gz")
-    rows = _json_rows(path) if name.endswith((".jsonl", ".json")) else _divided_rows(path)
+    rows = _json_rows(path) if has_suffix(path, ".jsonl", ".json") else _divided_rows(path)
     if not rows:
         raise ValueError(f"{path}: has no rows; wanted at least one")
     return [_renamed(row, columns, optional or {}) for row in rows]
+
+
+def has_suffix(path: str | Path, *suffixes: str) -> bool:
+    """Whether a file's name, without `.gz`, ends in one of the suffixes, in upper or lower case."""
+    return Path(path).name.lower().removesuffix(".gz").endswith(suffixes)
 
 
 def _json_rows(path: Path) -> list[FileRow]:

@@ -1,7 +1,7 @@
-"""A question bank edited with history: an append-only log beside the bank, and the bank that it makes.
+"""Editing a question bank with history: an append-only log beside the bank, and the bank that results from it.
 
-An edit says what stood before and what stands after; a retired question keeps its place and can be restored. Edits are
-only ever added: an undo is an edit that turns the last one of its question round (`examcore._file_writing`).
+An edit records a question before and after it; a retired question keeps its place and can be restored. Edits are never
+removed: an undo is an edit that reverses the last edit of its question.
 """
 
 from __future__ import annotations
@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from examcore import JsonRecord, json_kind, locked_log, read_log, shown_json
-from grading._records import BankQuestion
+from grading._records import BankQuestion, QuestionKey
+from grading._table_rows import FileRow
 from grading.formats._bank_files import bank_fields, question_of
 
 Action = Literal["add", "change", "retire", "restore", "undo"]
-ACTIONS: tuple[Action, ...] = ("add", "change", "retire", "restore", "undo")
-Name = tuple[str, str]
-"""The query and id of a question."""
+ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 @dataclass(frozen=True)
 class EditedQuestion:
-    """A question as it stands, and whether it is retired."""
+    """A question after some edits, and whether it is retired."""
 
     question: BankQuestion
     retired: bool = False
@@ -31,9 +30,9 @@ class EditedQuestion:
 
 @dataclass(frozen=True)
 class BankEdit:
-    """One line of the log: the `number`-th edit; `before` and `after` are None where nothing stood or stands.
+    """One line of the log: the `number`-th edit; `before` or `after` is None if the question did not exist.
 
-    `undoes` is the number of the edit that an undo turns round; `who`, `when` and `why` are the editor's to say.
+    `undoes` is the number of the edit that an undo reverses; `who`, `when` and `why` are remarks of the editor.
     """
 
     number: int
@@ -48,31 +47,31 @@ class BankEdit:
     why: str = ""
 
     @property
-    def name(self) -> Name:
-        """The question's query and id."""
+    def name(self) -> QuestionKey:
+        """The query and id of the question."""
         return (self.query, self.id)
 
     @property
     def fields(self) -> dict[str, object]:
         """The fields of a line of the log."""
         head = {name: getattr(self, name) for name in ("number", "action", "query", "id")}
-        said = {name: value for name in ("who", "when", "why") if (value := getattr(self, name))}
+        remarks = {name: value for name in ("who", "when", "why") if (value := getattr(self, name))}
         undoes = {} if self.undoes is None else {"undoes": self.undoes}
-        return {**head, **undoes, **said, "before": _state_fields(self.before), "after": _state_fields(self.after)}
+        return {**head, **undoes, **remarks, "before": _state_fields(self.before), "after": _state_fields(self.after)}
 
 
 def read_edits(path: str | Path) -> list[BankEdit]:
-    """Read a log, without a last line that a crash left unfinished; no file is no edits.
+    """Read a log, except a last line that a crash left unfinished; a missing file has no edits.
 
-    Raises `ValueError` (file:line, found, wanted) for a line that is no edit.
+    Raises `ValueError` (file:line, found, wanted) for a line that is not an edit.
     """
     return [_edit_of(record) for record in read_log(path).records]
 
 
 def edited(bank: Sequence[BankQuestion], edits: Sequence[BankEdit]) -> tuple[BankQuestion, ...]:
-    """The bank after its edits: without retired questions, added ones last.
+    """The bank after its edits, without retired questions, added questions last.
 
-    Raises `ValueError` for an edit that was made of something else than what stands.
+    Raises `ValueError` for an edit of another version of a question.
     """
     return tuple(one.question for one in states(bank, edits).values() if not one.retired)
 
@@ -87,33 +86,41 @@ def record(
     when: str = "",
     why: str = "",
 ) -> BankEdit:
-    """Add an edit of `question` (by its query and id) to the log and return it.
+    """Add an edit of `question` to the log and return the edit.
 
-    `add` and `change` make it what is given; `retire`, `restore` and `undo` look at its query and id only. Raises
-    `ValueError`, and writes nothing, for an edit that what stands does not allow.
+    `add` and `change` store `question`; `retire`, `restore` and `undo` use only its query and id. Raises `ValueError`,
+    and writes nothing, for an edit that is not possible, such as retiring a question that is not in the bank.
     """
     with locked_log(log) as pen:
         edits = read_edits(log)
         name = (question.query, question.id)
-        stands = states(bank, edits).get(name)
-        undone = _last(edits, name) if action == "undo" else None
-        after = undone.before if undone else _after(action, stands, question)
+        before = states(bank, edits).get(name)
+        undone = last_edit(edits, name) if action == "undo" else None
+        if action == "undo" and undone is None:
+            raise ValueError(f"{_shown(question)}: has no edit to undo; wanted a question that was edited")
+        after = undone.before if undone else _after(action, before, question)
         number = edits[-1].number + 1 if edits else 1
-        made = BankEdit(
-            number, action, *name, stands, after, undone.number if undone else None, who=who, when=when, why=why
-        )
+        undoes = undone.number if undone else None
+        made = BankEdit(number, action, *name, before, after, undoes, who=who, when=when, why=why)
         pen.append(made.fields)
     return made
 
 
-def states(bank: Sequence[BankQuestion], edits: Sequence[BankEdit]) -> dict[Name, EditedQuestion]:
-    """Every question after the edits, retired ones too, by query and id; raises `ValueError` as `edited`."""
+def last_edit(edits: Sequence[BankEdit], name: QuestionKey | None = None) -> BankEdit | None:
+    """The last edit, of one question if `name` is given, that is not an undo and has not been undone."""
+    undone = {one.undoes for one in edits}
+    left = (one for one in reversed(edits) if one.action != "undo" and one.number not in undone)
+    return next((one for one in left if name in (None, one.name)), None)
+
+
+def states(bank: Sequence[BankQuestion], edits: Sequence[BankEdit]) -> dict[QuestionKey, EditedQuestion]:
+    """Every question after the edits, retired ones included, by query and id; raises `ValueError` as `edited`."""
     found = {(one.query, one.id): EditedQuestion(one) for one in bank}
     for edit in edits:
         if found.get(edit.name) != edit.before:
             raise ValueError(
                 f"edit {edit.number} of question {edit.id!r}: was made of another version of the question; "
-                "wanted the bank that the log was begun with"
+                "wanted the bank that the log belongs to"
             )
         if edit.after is None:
             del found[edit.name]
@@ -122,30 +129,21 @@ def states(bank: Sequence[BankQuestion], edits: Sequence[BankEdit]) -> dict[Name
     return found
 
 
-def _after(action: Action, stands: EditedQuestion | None, question: BankQuestion) -> EditedQuestion:
+def _after(action: Action, before: EditedQuestion | None, question: BankQuestion) -> EditedQuestion:
     if action == "add":
-        if stands is not None:
-            raise ValueError(f"{_shown(question)}: stands in the bank already; wanted another id, or change or restore")
+        if before is not None:
+            raise ValueError(f"{_shown(question)}: is already in the bank; wanted another id, or change or restore")
         return EditedQuestion(question)
-    if stands is None:
-        raise ValueError(f"{_shown(question)}: does not stand in the bank; wanted one that does, to {action} it")
-    if stands.retired == (action != "restore"):
-        found, wanted = ("retired", "restore it first") if stands.retired else ("not retired", "a retired one")
+    if before is None:
+        raise ValueError(f"{_shown(question)}: is not in the bank; wanted one that is, to {action} it")
+    if before.retired == (action != "restore"):
+        found, wanted = ("retired", "restore it first") if before.retired else ("not retired", "a retired question")
         raise ValueError(f"{_shown(question)}: is {found}; wanted {wanted}")
     if action == "change":
-        if question == stands.question:
-            raise ValueError(f"{_shown(question)}: the change changes nothing; wanted something else")
+        if question == before.question:
+            raise ValueError(f"{_shown(question)}: the change has no effect; wanted another value")
         return EditedQuestion(question)
-    return replace(stands, retired=action == "retire")
-
-
-def _last(edits: Sequence[BankEdit], name: Name) -> BankEdit:
-    """The last edit of a question that no undo has turned round."""
-    undone = {one.undoes for one in edits}
-    mine = [one for one in edits if one.name == name and one.action != "undo" and one.number not in undone]
-    if not mine:
-        raise ValueError(f"question {name[1]!r} of query {name[0]!r}: no edit to undo; wanted one that was edited")
-    return mine[-1]
+    return replace(before, retired=action == "retire")
 
 
 def _shown(question: BankQuestion) -> str:
@@ -157,22 +155,22 @@ def _state_fields(state: EditedQuestion | None) -> dict[str, object] | None:
 
 
 def _edit_of(found: JsonRecord) -> BankEdit:
-    given, place = found.fields, found.place
-    number, undoes = given.get("number"), given.get("undoes")
+    fields, place = found.fields, found.place
+    number, undoes = fields.get("number"), fields.get("undoes")
     for name, value in (("number", number), ("undoes", 0 if undoes is None else undoes)):
         if isinstance(value, bool) or not isinstance(value, int):
             raise ValueError(f"{place}: {name} {shown_json(value)}; wanted a whole number")
-    if given.get("action") not in ACTIONS:
-        raise ValueError(f"{place}: action {shown_json(given.get('action'))}; wanted one of {', '.join(ACTIONS)}")
-    texts = {name: given.get(name, "") for name in ("query", "id", "who", "when", "why")}
+    if fields.get("action") not in ACTIONS:
+        raise ValueError(f"{place}: action {shown_json(fields.get('action'))}; wanted one of {', '.join(ACTIONS)}")
+    texts = {name: fields.get(name, "") for name in ("query", "id", "who", "when", "why")}
     for name, value in texts.items():
         if not isinstance(value, str):
             raise ValueError(f"{place}: {name} is JSON {json_kind(value)}; wanted a string")
     return BankEdit(
         number=cast(int, number),
-        action=cast(Action, given["action"]),
-        before=_state_of(given.get("before"), place),
-        after=_state_of(given.get("after"), place),
+        action=cast(Action, fields["action"]),
+        before=_state_of(fields.get("before"), place),
+        after=_state_of(fields.get("after"), place),
         undoes=cast("int | None", undoes),
         **cast("Mapping[str, str]", texts),
     )
@@ -183,4 +181,4 @@ def _state_of(value: object, place: str) -> EditedQuestion | None:
         return None
     if not isinstance(value, dict) or not isinstance(value.get("retired"), bool):
         raise ValueError(f"{place}: before or after is JSON {json_kind(value)}; wanted a question with `retired`")
-    return EditedQuestion(question_of(JsonRecord(place, value)), bool(value["retired"]))
+    return EditedQuestion(question_of(FileRow(place, value)), bool(value["retired"]))

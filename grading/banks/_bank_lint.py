@@ -1,11 +1,11 @@
-"""Faults of a question bank that a program can see: each finding names the rule, the questions, and what is wrong."""
+"""Faults of a question bank that a program can find; each names the rule, the questions, and what is wrong."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
@@ -27,10 +27,10 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Limits:
-    """From where on a rule speaks.
+    """The limits of the rules.
 
-    `near`: Jaccard similarity of two questions' words; `fewest` questions of a query; `most_answers` of a question any
-    of whose answers counts; `broad`: share of at least `passages` graded passages that reach grade `tau`.
+    `near`: Jaccard similarity of two questions' words; `fewest` questions of a query; `most_answers` of which any one
+    counts; `broad`: share of at least `passages` graded passages that reach grade `tau`.
     """
 
     near: float = 0.8
@@ -57,7 +57,7 @@ RULES = (
 """Every rule, in the order in which findings are listed."""
 
 MANY = 20
-"""Statements from which on a bank of which they are more than half is one of statements."""
+"""A bank with at least this many statements, if they are more than half of it, is reported once as such."""
 
 _ASKS = re.compile(
     r"\b(?:what|which|who|whom|whose|when|where|why|how)\b|\A\W*(?:is|are|was|were|do|does|did|can|could|will|would"
@@ -76,141 +76,112 @@ def lint(
 ) -> tuple[Finding, ...]:
     """All findings, by rule and then in the bank's order; with `grades` also questions that most passages answer."""
     chosen = limits or Limits()
-    bound = any(key.documents for one in bank for key in one.answers)
-    keyed = any(one.answers for one in bank)
+    cites_documents = any(key.documents for one in bank for key in one.answers)
+    has_keys = any(one.answers for one in bank)
     found: list[Finding] = []
     for query, questions in by_query(bank).items():
         for one in questions:
-            found += _alone(one, chosen, bound=bound, keyed=keyed)
+            faults = [*_wording(one), *_key(one, chosen), *_answers(one)]
+            if cites_documents:
+                faults += _uncitable(one)
+            if has_keys and not one.answers and one.combine == "or":
+                faults.append(("no-answer", "has no key although others have; it cannot be verified"))
+            found += [Finding(rule, query, (one.id,), f"{one.id}: {fault}") for rule, fault in faults]
         found += _pairs(questions, chosen)
         if len(questions) < chosen.fewest:
-            said = (
-                f"query {query!r} has {len(questions)} questions; scores of so few say little (wanted {chosen.fewest})"
-            )
-            found.append(Finding("few-questions", query, tuple(one.id for one in questions), said))
+            fault = f"query {query!r} has {len(questions)} questions, too few for a score (wanted {chosen.fewest})"
+            found.append(Finding("few-questions", query, tuple(one.id for one in questions), fault))
     found += _answered_by_most(bank, grades, chosen)
-    found = _gathered(found, len(bank))
+    found = _statements_as_one(found, len(bank))
     return tuple(sorted(found, key=lambda one: RULES.index(one.rule)))
 
 
-def _gathered(found: list[Finding], size: int) -> list[Finding]:
-    """The findings; a bank of statements, as nuggets are, is told of once and not for each of them."""
-    mute = [one for one in found if one.rule == "not-a-question"]
-    if len(mute) < MANY or len(mute) <= size / 2:
+def _statements_as_one(found: list[Finding], size: int) -> list[Finding]:
+    """The findings, with a single one for a bank of statements, such as nuggets."""
+    statements = [one for one in found if one.rule == "not-a-question"]
+    if len(statements) < MANY or len(statements) <= size / 2:
         return found
-    said = f"{len(mute)} of {size} ask nothing: a bank of statements, which a model can rate and not answer"
-    ids = tuple(dict.fromkeys(name for one in mute for name in one.ids))
-    return [Finding("not-a-question", "", ids, said), *(one for one in found if one.rule != "not-a-question")]
+    fault = f"{len(statements)} of {size} ask nothing: a bank of statements, which a model can rate but not answer"
+    ids = tuple(dict.fromkeys(name for one in statements for name in one.ids))
+    return [Finding("not-a-question", "", ids, fault), *(one for one in found if one.rule != "not-a-question")]
 
 
-def _alone(one: BankQuestion, limits: Limits, *, bound: bool, keyed: bool) -> Iterator[Finding]:
-    """What is wrong with a question by itself."""
-    for rule, check in _CHECKS:
-        for said in check(one, limits):
-            yield Finding(rule, one.query, (one.id,), said)
-    if bound:
-        for said in _unbound(one):
-            yield Finding("unsatisfiable-and", one.query, (one.id,), said)
-    if keyed and not one.answers and one.combine == "or":
-        yield Finding(
-            "no-answer", one.query, (one.id,), f"{one.id}: has no key although others have; it cannot be verified"
-        )
-
-
-def _empty(one: BankQuestion, _: Limits) -> Iterator[str]:
-    if not one.question.strip():
-        yield f"{one.id}: the question is empty"
-
-
-def _no_question(one: BankQuestion, _: Limits) -> Iterator[str]:
+def _wording(one: BankQuestion) -> Iterator[tuple[str, str]]:
+    """The rule and fault of each fault in the words of a question."""
     text = one.question.strip()
-    if text and not text.endswith("?") and not _ASKS.search(text):
-        yield f"{one.id}: {text!r} asks nothing: no question mark and no question word"
-
-
-def _broad(one: BankQuestion, limits: Limits) -> Iterator[str]:
-    words = normalised(one.question).split()
-    if one.question.strip() and len(re.findall(r"\w+", one.question)) < 3:
-        yield f"{one.id}: {one.question!r} is a question of {len(words) or 'no'} word; many passages answer it"
-    if one.combine == "or" and len(one.answers) > limits.most_answers:
-        yield f"{one.id}: any of {len(one.answers)} answers counts; wanted at most {limits.most_answers}"
-
-
-def _unsatisfiable(one: BankQuestion, _: Limits) -> Iterator[str]:
-    """An AND that no answer meets: no answers, opposite ones, or several values of one quantity."""
-    if one.combine != "and":
+    if not text:
+        yield "empty-question", "the question is empty"
         return
+    if not text.endswith("?") and not _ASKS.search(text):
+        yield "not-a-question", f"{text!r} asks nothing: no question mark and no question word"
+    if len(re.findall(r"\w+", text)) < 3:
+        words = len(normalised(text).split())
+        yield "too-broad", f"{one.question!r} is a question of {words or 'no'} word; many passages answer it"
+
+
+def _key(one: BankQuestion, limits: Limits) -> Iterator[tuple[str, str]]:
+    """The rule and fault of each fault in how a question combines its answers."""
     texts = [key.text for key in one.answers]
-    if not texts:
-        yield f"{one.id}: all answers are needed and there are none"
-    if {polarity(text, alone=True) for text in texts} >= {True, False}:
-        yield f"{one.id}: opposite answers are needed together: {_listed(texts)}"
-    values = {text.strip() for text in texts if _NUMBER.fullmatch(text.strip())}
-    if len(values) > 1 and _ONE_VALUE.search(one.question):
-        yield f"{one.id}: {one.question!r} has one value, and several are needed together: {_listed(sorted(values))}"
+    has_opposites = {polarity(text, alone=True) for text in texts} >= {True, False}
+    if one.combine == "or":
+        if len(texts) > limits.most_answers:
+            yield "too-broad", f"any of {len(texts)} answers counts; wanted at most {limits.most_answers}"
+        if has_opposites:
+            yield "contradiction", f"a truth value and its opposite both count: {_listed(texts)}"
+    else:
+        if not texts:
+            yield "unsatisfiable-and", "all answers are needed and there are none"
+        if has_opposites:
+            yield "unsatisfiable-and", f"opposite answers are needed together: {_listed(texts)}"
+        values = sorted({text.strip() for text in texts if _NUMBER.fullmatch(text.strip())})
+        if len(values) > 1 and _ONE_VALUE.search(one.question):
+            fault = f"{one.question!r} has one value, and several are needed together: {_listed(values)}"
+            yield "unsatisfiable-and", fault
 
 
-def _unbound(one: BankQuestion) -> Iterator[str]:
-    """In a bank whose answers are bound to documents, one without any can be cited from nowhere (ARGUE, 4.4.1)."""
-    loose = [key.text for key in one.answers if not key.documents]
-    if one.combine == "and" and loose:
-        yield f"{one.id}: needed, and bound to no document that could be cited: {_listed(loose)}"
-
-
-def _opposites(one: BankQuestion, _: Limits) -> Iterator[str]:
-    truths = {polarity(key.text, alone=True) for key in one.answers}
-    if one.combine == "or" and truths >= {True, False}:
-        yield f"{one.id}: a truth value and its opposite both count: {_listed([key.text for key in one.answers])}"
-
-
-def _same_answers(one: BankQuestion, _: Limits) -> Iterator[str]:
-    for text, count in Counter(normalised(key.text) for key in one.answers).items():
+def _answers(one: BankQuestion) -> Iterator[tuple[str, str]]:
+    """The rule and fault of each repeated answer, and of each that the question reveals."""
+    texts = [key.text for key in one.answers]
+    for text, count in Counter(map(normalised, texts)).items():
         if count > 1 and text:
-            yield f"{one.id}: the answer {text!r} stands {count} times"
+            yield "duplicate-answer", f"the answer {text!r} occurs {count} times"
+    if re.search(r"\bor\b", one.question, re.IGNORECASE) is None:
+        asked = f" {normalised(one.question)} "
+        for text in texts:
+            words = normalised(text)
+            if len(words) > 2 and f" {words} " in asked and polarity(text, alone=True) is None:
+                yield "answer-in-question", f"the answer {text!r} is in the question"
 
 
-def _leak(one: BankQuestion, _: Limits) -> Iterator[str]:
-    asked = f" {normalised(one.question)} "
-    for key in one.answers:
-        words = normalised(key.text)
-        is_choice = re.search(r"\bor\b", one.question, re.IGNORECASE) is not None
-        if len(words) > 2 and f" {words} " in asked and polarity(key.text, alone=True) is None and not is_choice:
-            yield f"{one.id}: the answer {key.text!r} stands in the question"
-
-
-_CHECKS: tuple[tuple[str, Callable[[BankQuestion, Limits], Iterator[str]]], ...] = (
-    ("empty-question", _empty),
-    ("not-a-question", _no_question),
-    ("too-broad", _broad),
-    ("unsatisfiable-and", _unsatisfiable),
-    ("contradiction", _opposites),
-    ("duplicate-answer", _same_answers),
-    ("answer-in-question", _leak),
-)
+def _uncitable(one: BankQuestion) -> Iterator[tuple[str, str]]:
+    """In a bank that binds answers to documents, a needed answer without any cannot be cited (ARGUE, 4.4.1)."""
+    unbound = [key.text for key in one.answers if not key.documents]
+    if one.combine == "and" and unbound:
+        yield "unsatisfiable-and", f"needed, and bound to no document that could be cited: {_listed(unbound)}"
 
 
 def _pairs(questions: Sequence[BankQuestion], limits: Limits) -> Iterator[Finding]:
-    """Questions of one query that ask the same, and what their keys say of each other."""
+    """Questions of one query that ask the same, and contradictions between their keys."""
     asked = [(one, normalized(one.question)) for one in questions if one.question.strip()]
     for (first, left), (second, right) in combinations(asked, 2):
         near = 1.0 if left == right else jaccard(left, right)
         if near < limits.near:
             continue
-        ids, said = (first.id, second.id), f"{first.id} and {second.id}"
+        ids, both = (first.id, second.id), f"{first.id} and {second.id}"
         if left == right:
-            yield Finding("duplicate", first.query, ids, f"{said} ask the same: {first.question!r}")
+            yield Finding("duplicate", first.query, ids, f"{both} ask the same: {first.question!r}")
         else:
-            told = f"{said} ask nearly the same (similarity {near:.2f}): {first.question!r}, {second.question!r}"
-            yield Finding("near-duplicate", first.query, ids, told)
+            fault = f"{both} ask nearly the same (similarity {near:.2f}): {first.question!r}, {second.question!r}"
+            yield Finding("near-duplicate", first.query, ids, fault)
         if why := _contradict(first, second, same=left == right):
-            yield Finding("contradiction", first.query, ids, f"{said} {why}")
+            yield Finding("contradiction", first.query, ids, f"{both} {why}")
 
 
 def _contradict(first: BankQuestion, second: BankQuestion, *, same: bool) -> str:
-    """How the keys of two questions that ask (nearly) the same contradict each other; empty where they do not.
+    """How the keys of two questions that ask (nearly) the same contradict each other; empty if they do not.
 
-    Nearly the same may differ in the word that matters: there only opposite truth values contradict, and only where not
-    just one of the two is negated.
+    Near duplicates may differ in the decisive word: their keys contradict only if they are opposite truth values and
+    both questions or neither is negated.
     """
     if not first.answers or not second.answers or meet(first.answers, second.answers):
         return ""
@@ -219,15 +190,13 @@ def _contradict(first: BankQuestion, second: BankQuestion, *, same: bool) -> str
         return f"ask the same and have no answer in common: {keys}"
     truths = [{polarity(key.text, alone=True) for key in one.answers} for one in (first, second)]
     negated = [bool(_NEGATION.search(one.question)) for one in (first, second)]
-    if {frozenset(truths[0]), frozenset(truths[1])} == {frozenset({True}), frozenset({False})} and len(
-        set(negated)
-    ) == 1:
+    if truths in ([{True}, {False}], [{False}, {True}]) and negated[0] == negated[1]:
         return f"ask nearly the same and have opposite keys: {keys}"
     return ""
 
 
 def _answered_by_most(bank: Sequence[BankQuestion], grades: Sequence[Grade], limits: Limits) -> Iterator[Finding]:
-    """Questions that nearly every graded passage of their query answers: they tell no passages apart."""
+    """Questions that nearly every graded passage of their query answers, so that they do not distinguish passages."""
     reached: dict[tuple[str, str], list[bool]] = {}
     for one in grades:
         if not math.isnan(one.grade):
@@ -235,8 +204,8 @@ def _answered_by_most(bank: Sequence[BankQuestion], grades: Sequence[Grade], lim
     for question in bank:
         found = reached.get((question.query, question.id), [])
         if len(found) >= limits.passages and sum(found) / len(found) > limits.broad:
-            said = f"{question.id}: {sum(found)} of {len(found)} passages reach grade {limits.tau:g}"
-            yield Finding("too-broad", question.query, (question.id,), said)
+            fault = f"{question.id}: {sum(found)} of {len(found)} passages reach grade {limits.tau:g}"
+            yield Finding("too-broad", question.query, (question.id,), fault)
 
 
 def _listed(texts: Sequence[str]) -> str:

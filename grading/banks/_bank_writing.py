@@ -1,39 +1,46 @@
-"""Writing question banks by prompt: several open questions per query and sub-topic, as a JSON list.
+"""Writing question banks with a model: several open questions per query and sub-topic, as a JSON list.
 
-The task is that of EXAM++ (Farzi and Dietz 2024, section 4.1.1), the words are ours: specific questions that an article
-on the query should answer, each to be understood by itself. With keys, every question comes with a short answer.
+The task is that of EXAM++ (Farzi and Dietz 2024, section 4.1.1) in our own wording: specific questions that an article
+on the query should answer, each comprehensible by itself. With keys, every question has a short answer.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from examcore import CachedLanguageModel, NoReply, Prompt, Schema, normalized, repaired_json_object, unwrapped
+from examcore import (
+    CachedLanguageModel,
+    NoReply,
+    Prompt,
+    ReportProgress,
+    Schema,
+    normalized,
+    repaired_json_object,
+    unwrapped,
+)
 from grading._records import BankQuestion, KeyAnswer
 from grading._table_rows import read_rows
 from grading.formats import _fields as fields
 from grading.formats._bank_files import ANSWERS, QUESTION, made_id
 
 VERSION = "bank-1"
-"""Changes whenever the prompt changes by a character."""
+"""Version of the prompt, changed with every character of it."""
 QUESTIONS = 10
 """Per query and sub-topic, as in the paper."""
 TOKENS_EACH = 60
 """Tokens a question may take, with its key and the JSON around it."""
 OPENING = 40
-"""Tokens of a reply before its first question: a sentence of politeness."""
+"""Tokens of a reply before its first question, for a polite sentence."""
 TEXT = ("text", "query_text", "title", "query")
 SUBTOPIC = ("subtopic", "facet_text", "facet", "subtopic_id", "facet_id")
 
-Report = Callable[[int, int], None]
-
 
 class Topic(NamedTuple):
-    """What a part of the bank is about: a query by id and text, a sub-topic of it or none."""
+    """What a part of the bank is about: a query's id and text, and a sub-topic of it or none."""
 
     query: str
     text: str
@@ -42,7 +49,7 @@ class Topic(NamedTuple):
 
 @dataclass(frozen=True)
 class WrittenBank:
-    """The questions, the losses by reason, and the topics that got fewer questions than wanted (with how many)."""
+    """The questions, the losses by reason, and the number of questions of topics that got fewer than wanted."""
 
     questions: tuple[BankQuestion, ...]
     losses: Mapping[str, int]
@@ -50,9 +57,9 @@ class WrittenBank:
 
 
 def read_topics(path: str | Path) -> list[Topic]:
-    """Read topics `query, text[, subtopic]`; without a text the query is its own.
+    """Read topics `query, text[, subtopic]`; the text is the query if there is none.
 
-    Raises `ValueError` (file:line, found, wanted) for a missing query and a topic that stands twice.
+    Raises `ValueError` (file:line, found, wanted) for a missing query and a repeated topic.
     """
     places: dict[Topic, str] = {}
     for row in read_rows(path, {}):
@@ -73,12 +80,12 @@ def write_questions(
     wanted: int = QUESTIONS,
     keys: bool = False,
     seed: int = 0,
-    report: Report | None = None,
+    report: ReportProgress | None = None,
 ) -> WrittenBank:
-    """Ask for `wanted` questions per topic, one topic at a time, and keep those that can be read.
+    """Ask for `wanted` questions per topic, one topic at a time, and keep those that can be parsed.
 
-    Lost are: topics without a reply, replies that hold no JSON list, and questions that are empty, without the key
-    that was asked for, already in the bank of their query, or beyond the wanted number.
+    The losses are topics without a reply, replies without a JSON list, and questions that are empty, lack the wanted
+    key, are already in the bank of their query, or exceed the wanted number.
     """
     schema = schema_of(wanted, keys=keys)
     found: list[BankQuestion] = []
@@ -135,7 +142,7 @@ def schema_of(wanted: int, *, keys: bool = False) -> Schema:
 def _read(
     topic: Topic, reply: str | NoReply, wanted: int, *, keys: bool, known: set[tuple[str, str]]
 ) -> tuple[list[BankQuestion], Counter[str]]:
-    """The questions of a reply, and what was lost; `known` holds those of the query so far and grows."""
+    """The questions of a reply, and the losses; the new questions are added to `known`."""
     if isinstance(reply, NoReply):
         return [], Counter({f"no reply: {reply.reason}": 1})
     items = _items(reply)
@@ -145,28 +152,25 @@ def _read(
     found: list[BankQuestion] = []
     for item in items:
         question, answer = _parts(item)
-        reason = _fault(question, answer, keys=keys, known=(topic.query, normalized(question)) in known)
-        reason = reason or ("beyond the wanted number" if len(found) == wanted else "")
-        if reason:
-            losses[reason] += 1
-            continue
-        known.add((topic.query, normalized(question)))
-        name = made_id(topic.query, topic.subtopic, question)
-        key = (KeyAnswer(answer),) if keys else ()
-        found.append(BankQuestion(name, topic.query, question, key, subtopic=topic.subtopic))
+        plain = (topic.query, normalized(question))
+        if not question:
+            losses["empty question"] += 1
+        elif keys and not answer:
+            losses["no answer"] += 1
+        elif plain in known:
+            losses["stands in the bank already"] += 1
+        elif len(found) == wanted:
+            losses["beyond the wanted number"] += 1
+        else:
+            known.add(plain)
+            name = made_id(topic.query, topic.subtopic, question)
+            key = (KeyAnswer(answer),) if keys else ()
+            found.append(BankQuestion(name, topic.query, question, key, subtopic=topic.subtopic))
     return found, losses
 
 
-def _fault(question: str, answer: str, *, keys: bool, known: bool) -> str:
-    if not question:
-        return "empty question"
-    if keys and not answer:
-        return "no answer"
-    return "stands in the bank already" if known else ""
-
-
 def _items(reply: str) -> list[object] | None:
-    """The list in a reply: under `questions`, under any other name, or by itself."""
+    """The list in a reply: under `questions`, another name, or without a name."""
     start = reply.find("[")
     brace = reply.find("{")
     text = reply if brace >= 0 and (start < 0 or brace < start) else f'{{"questions": {reply[start:]}}}'
@@ -176,7 +180,7 @@ def _items(reply: str) -> list[object] | None:
 
 
 def _parts(item: object) -> tuple[str, str]:
-    """The question and the answer of an item; empty where there is none."""
+    """The question and the answer of an item, empty if there is none."""
     if isinstance(item, str):
         return unwrapped(item), ""
     if not isinstance(item, dict):

@@ -1,35 +1,35 @@
 """Which passages change their EXAM-Label when a bank is edited (EXAM++ 2024, section 1: the impact of a modification).
 
-A label is a passage's best grade over the questions of the bank. A grade speaks of the question it was given for:
-where an edit changed the wording or the key, it holds no more, and the passage has to be graded anew.
+A label is a passage's best grade over the questions of the bank. If an edit changes the wording or the key of a
+question, its grades no longer count, and the passage has to be graded again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from grading._records import BankQuestion, Grade
+from grading._records import BankQuestion, Grade, QuestionKey
+from grading.formats._grades import ReadGrades
+from grading.scores._labels import Labels, exam_labels, require_tau
 
-Name = tuple[str, str]
-"""The query and id of a question."""
 UNPARSED, NOT_GRADED, NOT_ASKED = "unparsed", "not graded", "not asked"
 
 
-class Edits(NamedTuple):
-    """How one bank differs from another, by query and id, in the order of the banks."""
+class BankDifference(NamedTuple):
+    """The questions that an edit added, removed and changed, in the order of the banks."""
 
-    added: tuple[Name, ...]
-    removed: tuple[Name, ...]
-    changed: tuple[Name, ...]
+    added: tuple[QuestionKey, ...]
+    removed: tuple[QuestionKey, ...]
+    changed: tuple[QuestionKey, ...]
 
 
 class LabelChange(NamedTuple):
-    """A passage whose label changes; NaN where no grade for it is of one of the bank's questions.
+    """A passage whose label changes; NaN if it has no grade by the questions of one of the banks.
 
-    `why` says why a label is NaN: `not asked` (the bank has no question of the query), `not graded` (no grade is of its
-    questions as they stand) or `unparsed` (no reply to them fits a rule); empty with two labels.
+    `why` is the reason for a NaN: `not asked` (the bank has no question of the query), `not graded` (no grade by its
+    questions as they are worded) or `unparsed` (no reply to them can be parsed).
     """
 
     query: str
@@ -40,109 +40,76 @@ class LabelChange(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """The passages whose label changes, and what the grades cannot say.
+    """The passages whose label changes, and what the grades do not tell.
 
-    `ungraded`: the pairs of a passage and an added or changed question, which may still raise a label of the second
-    bank; `foreign`: grades of questions of neither bank, which are left out.
+    `ungraded`: `(query, passage, question)` of added and changed questions, which may still raise a label of the second
+    bank; `foreign`: the number of grades of questions of neither bank, which are ignored.
     """
 
-    edits: Edits
+    edits: BankDifference
     passages: int
     changes: tuple[LabelChange, ...]
     ungraded: tuple[tuple[str, str, str], ...]
     foreign: int
 
 
-def bank_difference(before: Sequence[BankQuestion], after: Sequence[BankQuestion]) -> Edits:
-    """The questions added, removed and changed; sub-topic and importance change no grade and are no change here."""
-    old, new = _by_name(before), _by_name(after)
-    return Edits(
+def bank_difference(before: Sequence[BankQuestion], after: Sequence[BankQuestion]) -> BankDifference:
+    """The questions added, removed and changed; sub-topic and importance affect no grade and do not count."""
+    old, new = ({(one.query, one.id): _asked(one) for one in bank} for bank in (before, after))
+    return BankDifference(
         tuple(name for name in new if name not in old),
         tuple(name for name in old if name not in new),
-        tuple(name for name in old if name in new and _asks(old[name]) != _asks(new[name])),
+        tuple(name for name in old if name in new and old[name] != new[name]),
     )
 
 
 def label_changes(
-    before: Sequence[BankQuestion],
-    after: Sequence[BankQuestion],
-    grades: Sequence[Grade],
-    tau: float | None = None,
-    regraded: Iterable[Name] = (),
+    before: Sequence[BankQuestion], after: Sequence[BankQuestion], grades: Sequence[Grade], tau: float | None = None
 ) -> Changes:
-    """The passages whose label differs between two banks under one set of grades.
+    """The passages whose label differs between two banks, by the same grades.
 
-    With `tau` only crossings of that grade count (a label of 3 and one of 1 are both below 4). Grades that are NaN
-    (unparsed) count for nothing. Changed questions count as ungraded in the second bank, unless `regraded` names them:
-    then their grades are of the new wording, and the first bank has none. Raises `ValueError` for a tau of 0 or less.
+    With `tau` only crossings of that grade count (labels of 3 and 1 are both below 4). Unparsed grades (NaN) are
+    ignored, and so are grades of changed questions in the second bank. Raises `ValueError` for a tau that is not above
+    0.
     """
-    if tau is not None and not 0 < tau < math.inf:
-        raise ValueError(f"tau: {tau:g}; wanted above 0, which stands for no answer, and finite")
+    if tau is not None:
+        require_tau(tau)
     edits = bank_difference(before, after)
-    fresh = set(regraded)
-    stale = set(edits.changed)
-    old = {name for name in _by_name(before) if name not in stale & fresh}
-    new = {name for name in _by_name(after) if name not in stale - fresh}
-    known = {*_by_name(before), *_by_name(after)}
-    labels: dict[Name, tuple[float, float]] = {}
-    graded: set[tuple[str, str, str]] = set()
-    for one in grades:
-        name, passage = (one.query, one.question), (one.query, one.passage)
-        if name not in known:
-            continue
-        graded.add((one.query, one.passage, one.question))
-        first, second = labels.get(passage, (math.nan, math.nan))
-        labels[passage] = (
-            _higher(first, one.grade) if name in old else first,
-            _higher(second, one.grade) if name in new else second,
-        )
-    asked = [{query for query, _ in _by_name(bank)} for bank in (before, after)]
-    return Changes(
-        edits,
-        len(labels),
-        tuple(
-            LabelChange(*passage, *pair, _why(passage, pair, asked, (old, new), graded))
-            for passage, pair in labels.items()
-            if _differ(*pair, tau)
-        ),
-        tuple(_ungraded(labels, [*edits.added, *edits.changed], new, graded)),
-        sum((one.query, one.question) not in known for one in grades),
-    )
-
-
-def _ungraded(
-    passages: Iterable[Name], names: Sequence[Name], counted: set[Name], graded: set[tuple[str, str, str]]
-) -> Iterable[tuple[str, str, str]]:
-    """Pairs of a passage and a question of the second bank that no grade speaks of."""
-    of: dict[str, list[Name]] = {}
-    for name in names:
-        of.setdefault(name[0], []).append(name)
+    old, new = ({(one.query, one.id) for one in bank} for bank in (before, after))
+    either = old | new
+    known = [one for one in grades if (one.query, one.question) in either]
+    counted = new - set(edits.changed)
+    labels = [_labels(known, old), _labels(known, counted)]
+    unlabelled = [set(one.unlabelled) for one in labels]
+    queries = [{query for query, _ in bank} for bank in (old, new)]
+    passages = dict.fromkeys((one.query, one.passage) for one in known)
+    changes = []
     for query, passage in passages:
-        for name in of.get(query, ()):
-            if name not in counted or (query, passage, name[1]) not in graded:
-                yield query, passage, name[1]
+        first, second = (one.best.get(query, {}).get(passage, math.nan) for one in labels)
+        if _differ(first, second, tau):
+            undefined = 0 if math.isnan(first) else 1 if math.isnan(second) else None
+            why = "" if undefined is None else _why((query, passage), queries[undefined], unlabelled[undefined])
+            changes.append(LabelChange(query, passage, first, second, why))
+    graded = {(one.query, one.passage, one.question) for one in known if (one.query, one.question) in counted}
+    pairs = (
+        (query, passage, question)
+        for query, passage in passages
+        for asked, question in (*edits.added, *edits.changed)
+        if asked == query
+    )
+    ungraded = tuple(pair for pair in pairs if pair not in graded)
+    return Changes(edits, len(passages), tuple(changes), ungraded, len(grades) - len(known))
 
 
-def _why(
-    passage: Name,
-    labels: tuple[float, float],
-    asked: Sequence[set[str]],
-    counted: Sequence[set[Name]],
-    graded: set[tuple[str, str, str]],
-) -> str:
-    """Why one of the labels is NaN, empty where neither is; the arguments in pairs are of the two banks."""
-    side = next((one for one in (0, 1) if math.isnan(labels[one])), None)
-    if side is None:
-        return ""
-    if passage[0] not in asked[side]:
+def _labels(grades: Sequence[Grade], questions: set[QuestionKey]) -> Labels:
+    return exam_labels(ReadGrades(tuple(one for one in grades if (one.query, one.question) in questions)))
+
+
+def _why(passage: tuple[str, str], queries: set[str], unlabelled: set[tuple[str, str]]) -> str:
+    """Why a passage has no label by the questions of a bank."""
+    if passage[0] not in queries:
         return NOT_ASKED
-    known = any((*passage, question) in graded for query, question in counted[side] if query == passage[0])
-    return UNPARSED if known else NOT_GRADED
-
-
-def _higher(first: float, second: float) -> float:
-    """The higher of two grades, where NaN is none."""
-    return second if math.isnan(first) else first if math.isnan(second) else max(first, second)
+    return UNPARSED if passage in unlabelled else NOT_GRADED
 
 
 def _differ(before: float, after: float, tau: float | None) -> bool:
@@ -151,9 +118,6 @@ def _differ(before: float, after: float, tau: float | None) -> bool:
     return before != after and not (math.isnan(before) and math.isnan(after))
 
 
-def _by_name(bank: Sequence[BankQuestion]) -> Mapping[Name, BankQuestion]:
-    return {(one.query, one.id): one for one in bank}
-
-
-def _asks(question: BankQuestion) -> tuple[object, ...]:
+def _asked(question: BankQuestion) -> tuple[object, ...]:
+    """What the grades of a question depend on."""
     return " ".join(question.question.split()), frozenset(one.text for one in question.answers), question.combine

@@ -2,22 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import typer
 
-from grading.commands import _banks as banks
-from grading.commands import _measures as measures
-from grading.commands import _page as page
-from grading.commands import _reports as reports
-from grading.commands import _scores as scores
+from grading.commands._banks import changes, edit_questions, lint, margin, run, write
+from grading.commands._measures import agreement, bias, leaderboard, nuggets, power, reusability
+from grading.commands._page import report
+from grading.commands._reports import argue, similarity, validate
+from grading.commands._scores import choose_tau, cover, exam, items, measure, qrels, rouge
+from irt.commands import with_records
 
 __all__ = ["app"]
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Grade systems that answer in free text: EXAM, EXAM++, ARGUE, nuggets, leaderboards.",
-    epilog="Example: ragexam grade nuggets run-a.jsonl run-b.jsonl",
+Commands = Mapping[str, tuple[Callable[..., None], str]]
+"""Name -> the command and the arguments of its example."""
+
+COMMANDS: Commands = {
+    "measure": (measure, "official.qrels bm25.run dense.run --measures MAP,nDCG@20"),
+    "cover": (cover, "grades.jsonl bm25.run dense.run --tau 4 --k 20 --bank bank.jsonl"),
+    "qrels": (qrels, "grades.jsonl --tau 4 --out exam.qrels"),
+    "tau": (choose_tau, "grades.jsonl official.qrels"),
+    "exam": (exam, "answers.csv --gold gold.csv --bank exam.jsonl"),
+    "rouge": (rouge, "articles.jsonl gold.jsonl"),
+    "items": (items, "grades.jsonl --run bm25.run --run dense.run --out items"),
+    "nuggets": (nuggets, "assignments.jsonl"),
+    "agreement": (agreement, "human.qrels model.qrels"),
+    "leaderboard": (leaderboard, "official.csv exam.csv"),
+    "power": (power, "pilot.csv --gap 0.05"),
+    "reusability": (reusability, "grades.csv"),
+    "bias": (bias, "judged.csv"),
+    "argue": (argue, "reports.jsonl nuggets.jsonl judgments.jsonl --citations any"),
+    "validate": (validate, "reports.jsonl"),
+    "similarity": (similarity, "'Who founded it?' 'Who founded the Mormons?' --weights 2,1,0"),
+    "run": (run, "bank.jsonl passages.jsonl --grader rating --model embedded:qwen2.5-coder-1.5b --out grades"),
+    "margin": (margin, "exam.jsonl --model embedded:qwen2.5-coder-1.5b --out margin"),
+    "report": (report, "graded --run bm25.run --run dense.run --tau 4"),
+}
+BANK_COMMANDS: Commands = {
+    "lint": (lint, "bank.jsonl --grades grades.jsonl"),
+    "changes": (changes, "bank.jsonl edited.jsonl grades.jsonl --tau 4"),
+    "edit": (edit_questions, "bank.jsonl --retire q3 --reason 'too easy'"),
+    "write": (write, "topics.jsonl --model embedded:qwen2.5-coder-1.5b --out bank.jsonl"),
+}
+
+
+def _application(path: str, commands: Commands, text: str, example: str | None = None) -> typer.Typer:
+    """An application of some commands; `path` is what a user types before a command's name."""
+    found = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, help=text, epilog=example)
+    for name, (command, arguments) in commands.items():
+        found.command(name, epilog=f"Example: {path} {name} {arguments}")(with_records(command))
+    return found
+
+
+app = _application(
+    "ragexam grade",
+    COMMANDS,
+    "Grade systems that answer in free text: EXAM, EXAM++, ARGUE, nuggets, leaderboards.",
+    "Example: ragexam grade nuggets run-a.jsonl run-b.jsonl",
 )
-for module in (scores, measures, reports, banks, page):
-    module.register(app)
+app.add_typer(_application("ragexam grade bank", BANK_COMMANDS, "Question banks."), name="bank")

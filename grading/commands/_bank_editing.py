@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from examcore import JsonRecord, shown_json
-from grading._records import BankQuestion
-from grading.banks._bank_edits import Action, BankEdit, EditedQuestion, Name, edited, read_edits, record, states
+from examcore import shown_json
+from grading._records import BankQuestion, QuestionKey
+from grading._table_rows import FileRow
+from grading.banks._bank_edits import Action, BankEdit, EditedQuestion, edited, last_edit, read_edits, record, states
 from grading.commands._printing import PrintedResult
 from grading.formats._bank_files import bank_fields, divided, question_of, read_bank, write_bank
 
@@ -91,7 +92,7 @@ def _made(log: Path, bank: Sequence[BankQuestion], wanted: RequestedEdit) -> Ite
 
 
 def _questions(
-    action: Action, log: Path, stand: Mapping[Name, EditedQuestion], wanted: RequestedEdit
+    action: Action, log: Path, stand: Mapping[QuestionKey, EditedQuestion], wanted: RequestedEdit
 ) -> Iterator[BankQuestion]:
     """The questions that the edit is of, as it makes them."""
     if wanted.add is not None:
@@ -99,13 +100,15 @@ def _questions(
     elif wanted.change is not None:
         yield _changed(stand[_named(wanted.change, stand, wanted.query)].question, wanted.values)
     elif action == "undo":
-        last = _last(log)
+        last = last_edit(read_edits(log))
+        if last is None:
+            raise ValueError(f"{log}: no edit to undo; wanted one")
         yield BankQuestion(last.id, last.query, "")
     else:
         yield stand[_named(wanted.retire or wanted.restore or "", stand, wanted.query)].question
 
 
-def _new(path: Path, stand: Mapping[Name, EditedQuestion]) -> Sequence[BankQuestion]:
+def _new(path: Path, stand: Mapping[QuestionKey, EditedQuestion]) -> Sequence[BankQuestion]:
     """All questions of the file, or none: the first that stands already is refused before any is written."""
     found = read_bank(path)
     twice = next((one for one in found if (one.query, one.id) in stand), None)
@@ -117,7 +120,7 @@ def _new(path: Path, stand: Mapping[Name, EditedQuestion]) -> Sequence[BankQuest
     return found
 
 
-def _named(wanted: str, stand: Mapping[Name, EditedQuestion], query: str | None) -> Name:
+def _named(wanted: str, stand: Mapping[QuestionKey, EditedQuestion], query: str | None) -> QuestionKey:
     found = [name for name in stand if name[1] == wanted and query in (None, name[0])]
     if not found:
         of = "" if query is None else f" of query {query!r}"
@@ -137,16 +140,7 @@ def _changed(question: BankQuestion, values: Sequence[str]) -> BankQuestion:
         fields[name] = divided(value, f"--change {question.id}") if name == "answers" else value
     if not str(fields["question"]).strip():
         raise ValueError(f"--change {question.id}: question is blank; wanted its words")
-    return question_of(JsonRecord(f"--change {question.id}", fields))
-
-
-def _last(log: Path) -> BankEdit:
-    edits = read_edits(log)
-    undone = {one.undoes for one in edits}
-    left = [one for one in edits if one.action != "undo" and one.number not in undone]
-    if not left:
-        raise ValueError(f"{log}: no edit to undo; wanted one")
-    return left[-1]
+    return question_of(FileRow(f"--change {question.id}", fields))
 
 
 def _told(

@@ -12,6 +12,7 @@ from grading.banks._bank_lint import lint as lint_questions
 from grading.banks._label_changes import NOT_ASKED, LabelChange, label_changes
 from grading.commands._printing import PrintedResult
 from grading.formats._bank_files import read_bank
+from grading.formats._file_faults import Fault, in_words
 from grading.formats._grades import read_grades
 
 MOST = 40
@@ -20,8 +21,9 @@ MOST = 40
 
 def lint_bank(path: Path, grades: Path | None, tau: float, fewest: int, near: float) -> PrintedResult:
     """The findings in a bank."""
-    notes: list[str] = []
-    bank = read_bank(path, notes)
+    faults: list[Fault] = []
+    bank = read_bank(path, faults)
+    notes = in_words(faults)
     graded = read_grades(grades).grades if grades else ()
     known = {(one.query, one.id) for one in bank}
     foreign = sum((one.query, one.question) not in known for one in graded)
@@ -47,8 +49,9 @@ def lint_bank(path: Path, grades: Path | None, tau: float, fewest: int, near: fl
 
 def changed_labels(before: Path, after: Path, grades: Path, tau: float | None) -> PrintedResult:
     """The passages whose label changes from one bank to another."""
-    notes: list[str] = []
-    found = label_changes(read_bank(before, notes), read_bank(after, notes), read_grades(grades).grades, tau)
+    faults: list[Fault] = []
+    found = label_changes(read_bank(before, faults), read_bank(after, faults), read_grades(grades).grades, tau)
+    notes = in_words(faults)
     up, down = _moves(found.changes)
     edits = {
         name: [{"query": query, "id": one} for query, one in getattr(found.edits, name)]

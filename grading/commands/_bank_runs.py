@@ -17,11 +17,10 @@ from grading.banks._bank_writing import VERSION, read_topics, write_questions
 from grading.commands._grading_job import Given, GradingJob, ModelName
 from grading.commands._printing import PrintedResult
 from grading.formats._bank_files import write_bank
-from grading.graders._assessor import ALONE, TOGETHER, Assessor, CachedAssessor
+from grading.graders._assessor import ALONE, NORMALIZATION, TOGETHER, Assessor, CachedAssessor
 from grading.graders._choices import MARGIN, ChoiceReader
 from grading.graders._extractive import ExtractiveGrader, load_reader
 from grading.graders._graders import DirectRelevance, Grader, QaGrader, SelfRating
-from grading.graders._prompts import Scale, Verify
 from grading.graders._running import grade_all, summary, write_grades
 from rag import ModelSettings, load_language_model, prepare_models
 from rag.engines import EngineOptions, open_engine
@@ -104,7 +103,7 @@ def asking_of(
     prepare_models([settings.model], [settings], progress)
     with (
         open_engine(options or EngineOptions(), progress.say) as engine,
-        engine(partial(assessor, settings, batch), "character") as at_work,
+        engine(partial(assessor, settings, batch), NORMALIZATION) as at_work,
     ):
         alone = options in (None, EngineOptions()) and not is_server(settings.model)
         yield CachedAssessor(at_work, store, batch, max(ALONE, batch) if alone else TOGETHER)
@@ -131,10 +130,10 @@ def _with_model(job: GradingJob, asking: CachedAssessor, given: Given) -> Grader
     if given.reading is not None:
         return ChoiceReader(asking, *given.reading, MARGIN if given.margin is None else given.margin)
     if job.grader == "qa":
-        return QaGrader(asking, cast(Verify, job.verify))
+        return QaGrader(asking, job.verify)
     if job.grader == "rating":
         return SelfRating(asking)
-    return DirectRelevance(asking, cast(Scale, job.scale), job.shots, given.queries or {})
+    return DirectRelevance(asking, job.scale, job.shots, given.queries or {})
 
 
 def _making(job: GradingJob) -> dict[str, Any]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from examcore.console import AsJson, Quiet, Seed, show_result
 from grading.commands._options import EditOptions, GraderOptions, ModelOptions, Resampling
-from grading.commands._registration import register as add
 from rag.engines import EngineOptions
 
 Bank = Annotated[Path, typer.Argument(metavar="BANK", help="bank.jsonl, a table, or a published question bank.")]
@@ -122,20 +121,3 @@ def margin(
     progress = Progress(quiet=quiet)
     found = calibrated(exam, model.parts, out, share, passages, resampling.interval, resampling.seed, progress)
     show_result(found, as_json=as_json)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    bank = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Question banks.")
-    app.add_typer(bank, name="bank")
-    commands: dict[str, tuple[Any, str]] = {
-        "lint": (lint, "bank.jsonl --grades grades.jsonl"),
-        "changes": (changes, "bank.jsonl edited.jsonl grades.jsonl --tau 4"),
-        "edit": (edit_questions, "bank.jsonl --retire q3 --reason 'too easy'"),
-        "write": (write, "topics.jsonl --model embedded:qwen2.5-coder-1.5b --out bank.jsonl"),
-    }
-    add(bank, commands, "grade bank")
-    example = "bank.jsonl passages.jsonl --grader rating --model embedded:qwen2.5-coder-1.5b --out grades"
-    add(app, {"run": (run, example)}, "grade")
-    example = "exam.jsonl --model embedded:qwen2.5-coder-1.5b --out margin"
-    add(app, {"margin": (margin, example)}, "grade")

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from examcore.console import interval_text
-from grading.commands._printing import Pairs, PrintedResult, aligned, few, joined, named, pair_lines
+from grading._records import Bank, SystemScores
+from grading.commands._options import Pairs, Resampling
+from grading.commands._printing import PrintedResult, few, named, ranked_result
 from grading.commands._scoring import bank_of
 from grading.formats._answers import SystemAnswers, read_answers
 from grading.formats._bank_questions import ALL
-from grading.leaderboards._separated_groups import Table, differences, standings
-from grading.scores._cover import Bank
+from grading.leaderboards._standings import differences, standings
 from grading.scores._exam import ExamScore, exam_score, n_exam
 from grading.scores._rouge import read_articles, rouge_scores
 
 
 def examined(
-    answers: Path, gold: Path | None, bank: Path | None, level: float, seed: int, shown: Pairs = "neighbours"
+    answers: Path, gold: Path | None, bank: Path | None, resampling: Resampling, shown: Pairs = "neighbours"
 ) -> PrintedResult:
     """EXAM of every system in a file of answers, n-EXAM beside gold articles."""
+    level, seed = resampling.interval, resampling.seed
     known = bank_of(bank, None if bank is None else _seen(read_answers(answers), None))
     read = read_answers(answers, known)
     best = None if gold is None else _one_system(read_answers(gold, known), gold)
@@ -28,51 +31,41 @@ def examined(
     _require_common(questions, read, answers, bank)
     scores = {name: exam_score(name, right, questions) for name, right in read.systems.items()}
     gold_score = None if best is None else exam_score("gold", next(iter(best.systems.values())), questions)
-    table: Table = {name: one.scores for name, one in scores.items()}
+    table: SystemScores = {name: one.scores for name, one in scores.items()}
     ranked = standings(table, level=level, seed=seed)
-    pairs = differences(table, level=level, seed=seed)
-    rows: dict[str, dict[str, Any]] = {}
+    systems: dict[str, dict[str, Any]] = {}
     for one in ranked:
         score = scores[one.system]
-        rows[one.system] = {
+        ratio = gold_score and n_exam(score.scores, gold_score.scores, level=level, seed=seed).as_dict()
+        systems[one.system] = {
             "exam": one.score.as_dict(),
-            "n_exam": None
-            if gold_score is None
-            else n_exam(score.scores, gold_score.scores, level=level, seed=seed).as_dict(),
+            "n_exam": ratio,
             "per_query": score.scores,
             "skipped": score.skipped,
             "unanswered": score.unanswered,
         }
-    warnings = _exam_notes(read, best, questions, bank, [*scores.values()], gold_score)
     result: dict[str, Any] = {
         "queries": len(questions),
         "questions": sum(map(len, questions.values())),
         "bank": "answers" if bank is None else str(bank),
-        **(next(iter(rows.values())) if len(rows) == 1 else {}),
-        "systems": rows,
-        "gold": None if gold_score is None else _gold(gold_score, level, seed),
-        "pairs": [one.as_dict() for one in pairs],
-        "warnings": warnings,
+        **(next(iter(systems.values())) if len(systems) == 1 else {}),
+        "systems": systems,
+        "gold": gold_score and _gold(gold_score, level, seed),
     }
-    lines = [
+    rows = [["system", "EXAM", "n-EXAM"]]
+    rows += [
         [name, interval_text(row["exam"]), interval_text(row["n_exam"]) if row["n_exam"] else "-"]
-        for name, row in rows.items()
+        for name, row in systems.items()
     ]
     if gold_score is not None:
-        lines.append(
-            [
-                "(gold articles)",
-                interval_text(result["gold"]["exam"]),
-                interval_text({"estimate": 1.0, "low": 1.0, "high": 1.0}),
-            ]
-        )
-    return PrintedResult(
-        result, joined(aligned([["system", "EXAM", "n-EXAM"], *lines]), warnings, *pair_lines(pairs, shown))
-    )
+        rows.append(["(gold articles)", interval_text(result["gold"]["exam"]), "1.000 [1.000, 1.000]"])
+    notes = _exam_notes(read, best, questions, bank, [*scores.values()], gold_score)
+    return ranked_result(result, rows, differences(table, level=level, seed=seed), notes, shown)
 
 
-def rouge(articles: Path, gold: Path, level: float, seed: int, shown: Pairs = "neighbours") -> PrintedResult:
+def rouge(articles: Path, gold: Path, resampling: Resampling, shown: Pairs = "neighbours") -> PrintedResult:
     """ROUGE-1 F1 of systems' articles against gold articles."""
+    level, seed = resampling.interval, resampling.seed
     systems, texts = read_articles(articles), read_articles(gold)
     if len(texts) > 1:
         raise ValueError(f"{gold}: articles of {len(texts)} systems; wanted one gold article per query")
@@ -81,29 +74,19 @@ def rouge(articles: Path, gold: Path, level: float, seed: int, shown: Pairs = "n
         raise ValueError(f"{articles}: no query of it is in {gold}; wanted common queries")
     table = {name: rouge_scores(found, wanted) for name, found in systems.items()}
     ranked = standings(table, level=level, seed=seed)
-    pairs = differences(table, level=level, seed=seed)
-    empty = [query for query, text in rouge_scores(wanted, wanted).items() if text != text]
-    warnings = named("Gold articles without words: no score, left out of the mean", empty)
+    empty = [query for query, score in rouge_scores(wanted, wanted).items() if math.isnan(score)]
+    notes = named("Gold articles without words: no score, left out of the mean", empty)
     for name, found in systems.items():
-        warnings += named(f"Queries that {name} skips, counted 0", (one for one in wanted if one not in found))
-        warnings += named(
-            f"Articles of {name} without a gold article, which take no part",
-            (one for one in found if one not in wanted),
-        )
-    warnings += few(len(wanted), "queries")
-    rows: dict[str, dict[str, Any]] = {
-        one.system: {"rouge_1_f1": one.score.as_dict(), "per_query": table[one.system]} for one in ranked
-    }
+        notes += named(f"Queries that {name} skips, counted 0", (one for one in wanted if one not in found))
+        strange = (one for one in found if one not in wanted)
+        notes += named(f"Articles of {name} without a gold article, which take no part", strange)
     result: dict[str, Any] = {
         "queries": len(wanted),
-        "systems": rows,
-        "pairs": [one.as_dict() for one in pairs],
-        "warnings": warnings,
+        "systems": {one.system: {"rouge_1_f1": one.score.as_dict(), "per_query": table[one.system]} for one in ranked},
     }
-    lines = [[name, interval_text(row["rouge_1_f1"])] for name, row in rows.items()]
-    return PrintedResult(
-        result, joined(aligned([["system", "ROUGE-1 F1"], *lines]), warnings, *pair_lines(pairs, shown))
-    )
+    rows = [["system", "ROUGE-1 F1"], *([one.system, interval_text(one.score.as_dict())] for one in ranked)]
+    notes += few(len(wanted), "queries")
+    return ranked_result(result, rows, differences(table, level=level, seed=seed), notes, shown)
 
 
 def _one_system(read: SystemAnswers, path: Path) -> SystemAnswers:

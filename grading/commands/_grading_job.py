@@ -5,18 +5,19 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from examcore import Exam, read_exam
 from grading.banks._bank_writing import read_topics
+from grading.commands._options import Grader
 from grading.formats._articles import Articles, articles_of
 from grading.formats._bank_files import read_bank
+from grading.formats._file_faults import Fault, in_words
 from grading.formats._margin_files import read_margin
 from grading.formats._passages import PassageQuestion, keyed, pair, read_passages
 from grading.graders._prompts import Scale, Verify
 from rag.engines import EngineOptions
 
-GRADERS = ("qa", "rating", "relevance", "reader", "choices")
 _OWN_OPTIONS = {"qa": ("verify",), "relevance": ("scale", "shots"), "reader": ("threshold",)}
 """Options that concern one grader only."""
 KEYED = ("qa", "reader")
@@ -35,10 +36,10 @@ class GradingJob:
     passages: Path
     model: ModelName
     out: Path
-    grader: str
+    grader: Grader
     limit: int | None
-    verify: str
-    scale: str
+    verify: Verify
+    scale: Scale
     shots: int
     queries: Path | None
     margin: str | None
@@ -60,10 +61,6 @@ class GradingJob:
         return shlex.join(["ragexam", "grade", "run", str(self.bank), str(self.passages), *words])
 
     def __post_init__(self) -> None:
-        wanted = {"grader": GRADERS, "verify": get_args(Verify), "scale": get_args(Scale)}
-        for name, known in wanted.items():
-            if getattr(self, name) not in known:
-                raise ValueError(f"--{name} {getattr(self, name)}: unknown; wanted {', '.join(known)}")
         alone = self.engine == EngineOptions()
         if not alone and (self.batch > 1 or self.grader == "reader"):
             found = "--grader reader" if self.grader == "reader" else f"--batch {self.batch}"
@@ -93,13 +90,13 @@ def read_job(job: GradingJob) -> Given:
         found = articles_of(exam, passages)
         left = _left(found.without_questions, found.without_passages, 0)
         return Given(found.pairs, left, (exam, found), read_margin(job.margin, job.model[0]))
-    notes: list[str] = []
-    paired = pair(read_bank(job.bank, notes), passages)
+    faults: list[Fault] = []
+    paired = pair(read_bank(job.bank, faults), passages)
     if job.grader in KEYED and not keyed(paired.pairs):
         raise ValueError(f"{job.bank}: no question with passages has a key; wanted answers, or --grader rating")
     queries = None if job.queries is None else {one.query: one.text for one in read_topics(job.queries)}
     left = _left(paired.without_questions, paired.without_passages, paired.passages_left_out)
-    return Given(paired.pairs, left, queries=queries, notes=tuple(notes))
+    return Given(paired.pairs, left, queries=queries, notes=tuple(in_words(faults)))
 
 
 def _left(without_questions: tuple[str, ...], without_passages: tuple[str, ...], passages: int) -> dict[str, Any]:

@@ -25,13 +25,12 @@ from grading.scores._items import (
     at_level,
     classical,
     fit_items,
-    require_tau,
+    require_reached,
     responses,
     table_of_passages,
     table_of_runs,
 )
-from grading.scores._nugget_grades import graded_nuggets
-from grading.scores._nuggets import is_assignments, read_all_assignments
+from grading.scores._nuggets import graded_nuggets, is_assignments, read_all_assignments
 
 SHOWN = 10
 """Questions that the tables of a kind list for a reader; `items.csv` has all."""
@@ -52,7 +51,7 @@ def analysed(
     graded = _read(grades, source.prompt)
     read = read_runs(runs)
     table = table_of_runs(graded, read, k) if read else table_of_passages(graded)
-    require_tau(table, tau)
+    require_reached(table, tau)
     texts = {} if source.bank is None else read_bank_questions(source.bank, graded.questions)
     words = {(query, name): text for query, asked in texts.items() for name, text in asked.items()}
     with progress.step("counting") as report:

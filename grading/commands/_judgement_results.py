@@ -10,6 +10,7 @@ from typing import Any
 
 from examcore.console import interval_text
 from grading._table_rows import read_rows
+from grading.commands._options import Resampling
 from grading.commands._printing import shortened
 from grading.formats._score_tables import QUESTION, SCORE, SYSTEM, TOPIC, cells_of
 from grading.leaderboards._judge_bias import Favour, JudgedScores, favour, read_judged
@@ -154,17 +155,18 @@ def find_needs(pilot: Path, plan: Plan, pairs: Sequence[str]) -> PowerResult:
     return PowerResult(needs(scores, each, named or None), each, plan.alpha)
 
 
-def leave_systems_out(files: Sequence[Path], tau: float | None, level: float, seed: int) -> ReusabilityResult:
+def leave_systems_out(files: Sequence[Path], tau: float | None, resampling: Resampling) -> ReusabilityResult:
     """Leave each system out of what the files hold."""
     data = _contributions(files)
-    found = leave_one_out(data if tau is None else at_least(data, tau), level=level, seed=seed)
-    return ReusabilityResult(found, tau, level)
+    found = leave_one_out(data if tau is None else at_least(data, tau), level=resampling.interval, seed=resampling.seed)
+    return ReusabilityResult(found, tau, resampling.interval)
 
 
-def find_bias(table: Path, level: float, seed: int) -> BiasResult:
+def find_bias(table: Path, resampling: Resampling) -> BiasResult:
     """Test the favour of the judges of a table."""
     data = read_judged(table)
-    return BiasResult(favour(data, level=level, seed=seed), data, level)
+    found = favour(data, level=resampling.interval, seed=resampling.seed)
+    return BiasResult(found, data, resampling.interval)
 
 
 def _pair(text: str) -> tuple[str, str]:

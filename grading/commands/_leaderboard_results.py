@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from examcore import IntervalEstimate
 from examcore.console import interval_text
-from grading.commands._printing import ComparedSystems, Pairs, shortened
+from grading.commands._options import Pairs, Resampling
+from grading.commands._printing import ComparedSystems, shortened
 from grading.formats._score_tables import ScoreTable, read_scores
 from grading.leaderboards._agreement import JudgeAgreement, JudgedOnce, agree, read_judgements
 from grading.leaderboards._leaderboards import Correlations, Intervals, Sampling, correlate
@@ -158,16 +159,17 @@ class LeaderboardResult:
 
 
 def compare_judges(
-    first: Path, second: Path, over: Literal["auto", "topics", "pairs"], level: float, seed: int
+    first: Path, second: Path, over: Literal["auto", "topics", "pairs"], resampling: Resampling
 ) -> JudgeResult:
     """Compare the judgements of two files."""
     (a, without_a), (b, without_b) = read_judgements(first), read_judgements(second)
-    found = agree(a, b, over=over, level=level, seed=seed)
-    return JudgeResult(found, {"a": without_a, "b": without_b}, level)
+    found = agree(a, b, over=over, level=resampling.interval, seed=resampling.seed)
+    return JudgeResult(found, {"a": without_a, "b": without_b}, resampling.interval)
 
 
-def compare_leaderboards(first: Path, second: Path, level: float, seed: int, shown: Pairs) -> LeaderboardResult:
+def compare_leaderboards(first: Path, second: Path, resampling: Resampling, shown: Pairs) -> LeaderboardResult:
     """Compare the leaderboards of two files."""
+    level, seed = resampling.interval, resampling.seed
     tables = read_scores(first), read_scores(second)
     boards = {name: Leaderboard(one, _compared(one, level, seed)) for name, one in zip("ab", tables, strict=True)}
     return LeaderboardResult(correlate(*tables, Sampling(level=level, seed=seed)), boards, level, shown)

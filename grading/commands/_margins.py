@@ -12,7 +12,8 @@ from examcore.console import interval_text, jsonable
 from grading.commands._bank_runs import asking_of
 from grading.commands._grading_job import ModelName
 from grading.commands._printing import PrintedResult, joined
-from grading.graders._calibration import NORMALIZATION, Calibration, calibrate, read_trials, trials_of
+from grading.graders._assessor import NORMALIZATION
+from grading.graders._calibration import Calibration, calibrate, read_trials, trials_of
 from rag import EXAM_PROMPT_VERSION
 
 

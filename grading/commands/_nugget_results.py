@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from examcore.console import interval_text
-from grading.commands._printing import ComparedSystems, Pairs, shortened
+from grading.commands._options import Pairs, Resampling
+from grading.commands._printing import ComparedSystems, shortened
 from grading.scores._nuggets import (
     METRICS,
     Assignments,
@@ -86,8 +87,9 @@ class NuggetResult:
         return {one.run: {topic: found[self.metric] for topic, found in one.topics.items()} for one in self.scores}
 
 
-def score_nuggets(files: Sequence[Path], metric: str, level: float, seed: int, shown: Pairs) -> NuggetResult:
+def score_nuggets(files: Sequence[Path], metric: str, resampling: Resampling, shown: Pairs) -> NuggetResult:
     """Score every run of the files."""
+    level, seed = resampling.interval, resampling.seed
     runs = read_all_assignments(files)
     scores = [score_run(run, level=level, seed=seed) for run in runs]
     if len(runs) == 1:

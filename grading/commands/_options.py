@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from examcore.console import Interval, Seed
+from grading.graders._prompts import Scale, Verify
+
+Pairs = Literal["neighbours", "all"]
+ShownPairs = Annotated[Pairs, typer.Option("--pairs", help="Pairs of systems to print; --json has all.")]
+BankFile = Annotated[Path | None, typer.Option(metavar="BANK", help="The bank: bank.jsonl or exam.jsonl.")]
+GradePrompt = Annotated[
+    str | None, typer.Option(metavar="CLASS[:LLM]", help="Whose grades, where a workbench file holds several.")
+]
+Grader = Literal["qa", "rating", "relevance", "reader", "choices"]
 
 
 @dataclass(frozen=True)
@@ -39,10 +48,10 @@ class ModelOptions:
 class GraderOptions:
     """What grades, and the settings of each grader."""
 
-    grader: Annotated[str, typer.Option(help="qa, rating, relevance, reader or choices.")] = "rating"
+    grader: Annotated[Grader, typer.Option(help="What grades.")] = "rating"
     limit: Annotated[int | None, typer.Option(min=1, help="Grade only the first so many pairs.")] = None
-    verify: Annotated[str, typer.Option(help="qa: words, or model for answers that the words reject.")] = "words"
-    scale: Annotated[str, typer.Option(help="relevance: yes-no or 0-2.")] = "yes-no"
+    verify: Annotated[Verify, typer.Option(help="qa: words, or model for answers that the words reject.")] = "words"
+    scale: Annotated[Scale, typer.Option(help="relevance: the grades.")] = "yes-no"
     shots: Annotated[int, typer.Option(min=0, max=4, help="relevance: solved examples in the prompt.")] = 0
     queries: Annotated[Path | None, typer.Option(help="relevance: query, text; else the ids are the texts.")] = None
     margin: Annotated[
@@ -54,12 +63,10 @@ class GraderOptions:
 
 @dataclass(frozen=True)
 class GradeSource:
-    """The bank that was graded, and whose grades are read."""
+    """The bank that was graded, and which of several graders' grades are read."""
 
-    bank: Annotated[Path | None, typer.Option(metavar="BANK", help="The bank: bank.jsonl or exam.jsonl.")] = None
-    prompt: Annotated[
-        str | None, typer.Option(metavar="CLASS[:LLM]", help="Whose grades, where a workbench file holds several.")
-    ] = None
+    bank: BankFile = None
+    prompt: GradePrompt = None
 
 
 @dataclass(frozen=True)
@@ -81,10 +88,11 @@ class ArgueRules:
     """How sentences and topics count."""
 
     citations: Annotated[
-        str, typer.Option(help="Of several citations: any must support, all must, or each counts (micro).")
+        Literal["any", "all", "micro"],
+        typer.Option(help="Of several citations: any must support, all must, or each counts (micro)."),
     ] = "any"
-    unjudged: Annotated[str, typer.Option(help="A sentence that lacks a judgement: error or skip.")] = "error"
-    missing: Annotated[str, typer.Option(help="A topic that a run has no report on: zero or skip.")] = "zero"
+    unjudged: Annotated[Literal["error", "skip"], typer.Option(help="A sentence that lacks a judgement.")] = "error"
+    missing: Annotated[Literal["zero", "skip"], typer.Option(help="A topic that a run has no report on.")] = "zero"
     whole_documents: Annotated[
         bool, typer.Option("--whole-documents", help="Cut segment ids at '#', for nuggets bound to documents.")
     ] = False
@@ -107,7 +115,7 @@ class ArgueJudges:
     replies: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where replies of --judge are kept, so that it goes on.")
     ] = None
-    by: Annotated[str, typer.Option(help="How model:NAME decides: likelihood or reply.")] = "likelihood"
+    by: Annotated[Literal["likelihood", "reply"], typer.Option(help="How model:NAME decides.")] = "likelihood"
 
 
 @dataclass(frozen=True)

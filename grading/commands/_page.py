@@ -11,7 +11,6 @@ import typer
 from examcore.console import AsJson, show_result
 from grading.commands._options import Resampling
 from grading.commands._printing import PrintedResult
-from grading.commands._registration import register as register_all
 
 
 def report(
@@ -53,8 +52,3 @@ def _command(out: Path, sources: object) -> str:
                 option = {"runs": "run", "level": "interval"}.get(name, name)
                 words += [f"--{option}", f"{one:g}" if isinstance(one, float) else str(one)]
     return shlex.join(words)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    register_all(app, {"report": (report, "graded --run bm25.run --run dense.run --tau 4")}, "grade")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from grading.commands._options import Pairs
 from grading.formats._score_tables import ScoreTable
 from grading.leaderboards._paired import SystemPair, compare_systems, in_words, p_in_words
 
-Pairs = Literal["neighbours", "all"]
-"""The pairs of systems that a reader is shown."""
 MOST_NAMED = 5
 """Names that a sentence can list."""
 FEWEST = 10
@@ -85,6 +84,18 @@ def few(units: int, what: str) -> list[str]:
 def joined(table: Sequence[str], warnings: Sequence[str], *more: str) -> str:
     """A table, further lines and its warnings."""
     return "\n".join([*table, *more, *(f"note: {one}" for one in warnings)])
+
+
+def ranked_result(
+    fields: Mapping[str, Any],
+    rows: Sequence[Sequence[str]],
+    pairs: Sequence[SystemPair],
+    warnings: Sequence[str],
+    shown: Pairs,
+) -> PrintedResult:
+    """The systems of a table: `fields` with `pairs` and `warnings` added, and `rows` with the pairs to show."""
+    result = {**fields, "pairs": [one.as_dict() for one in pairs], "warnings": warnings}
+    return PrintedResult(result, joined(aligned(rows), warnings, *pair_lines(pairs, shown)))
 
 
 def pair_lines(pairs: Sequence[SystemPair], shown: Pairs = "neighbours") -> list[str]:

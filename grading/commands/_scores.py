@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from examcore.console import AsJson, Quiet, show_result
-from grading.commands._options import GradeSource, Resampling
-from grading.commands._registration import Scores, ShownPairs, write_scores
-from grading.commands._registration import register as register_all
-
-
-class Over(StrEnum):
-    """Topics that a mean is over."""
-
-    ALL = "all"
-    COMMON = "common"
-
+from grading.commands._options import BankFile, GradePrompt, GradeSource, Resampling, ShownPairs
+from grading.commands._score_files import Scores, write_scores
 
 Grades = Annotated[Path, typer.Argument(metavar="GRADES", help="Grades of passages: .jsonl, .csv, .tsv, also .gz.")]
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Ranked runs in TREC format.")]
 Tau = Annotated[float, typer.Option(help="The least grade that counts.")]
-Bank = Annotated[Path | None, typer.Option(metavar="BANK", help="The bank: bank.jsonl or exam.jsonl.")]
-Prompt = Annotated[
-    str | None, typer.Option(metavar="CLASS[:LLM]", help="Whose grades, where a workbench file holds several.")
-]
 K = Annotated[int, typer.Option("--k", min=1, help="Passages that count per query.")]
 
 
@@ -42,8 +27,8 @@ def measure(
     rel: Annotated[int, typer.Option(min=1, help="The least grade that is relevant.")] = 1,
     depth: Annotated[int | None, typer.Option(min=1, help="Documents read per topic; all without it.")] = None,
     over: Annotated[
-        Over, typer.Option(help="Average over all topics of the qrels, or those all runs answer.")
-    ] = Over.ALL,
+        Literal["all", "common"], typer.Option(help="Average over all topics of the qrels, or those all runs answer.")
+    ] = "all",
     pairs: ShownPairs = "neighbours",
     scores: Scores = None,
     as_json: AsJson = False,
@@ -54,17 +39,7 @@ def measure(
     names = [] if measures is None else [one.strip() for one in measures.split(",")]
     if not all(names):
         raise ValueError(f"--measures {measures!r}: an empty name; wanted names such as MAP,nDCG@20")
-    found = measured(
-        qrels,
-        runs,
-        names,
-        rel,
-        depth,
-        "all" if over == Over.ALL else "common",
-        resampling.interval,
-        resampling.seed,
-        pairs,
-    )
+    found = measured(qrels, runs, names, rel, depth, over, resampling, pairs)
     show_result(found, as_json=as_json)
     first = next(iter(found.result["pairs"]))
     by_topic = found.result["per_topic"].items()
@@ -75,10 +50,9 @@ def cover(
     grades: Grades,
     runs: Runs,
     tau: Tau,
+    source: GradeSource,
     resampling: Resampling,
     k: K = 20,
-    bank: Bank = None,
-    prompt: Prompt = None,
     pairs: ShownPairs = "neighbours",
     scores: Scores = None,
     as_json: AsJson = False,
@@ -86,7 +60,7 @@ def cover(
     """EXAM-Cover@k,tau: the share of a query's questions that the first k passages of a run answer."""
     from grading.commands._scoring import covered
 
-    found = covered(grades, runs, tau, k, bank, prompt, resampling.interval, resampling.seed, pairs)
+    found = covered(grades, runs, tau, k, source, resampling, pairs)
     show_result(found, as_json=as_json)
     by_run = {run: one["per_query"].items() for run, one in found.result["runs"].items()}
     write_scores(scores, "cover", {run: {query: one["cover"] for query, one in found} for run, found in by_run.items()})
@@ -96,7 +70,7 @@ def qrels(
     grades: Grades,
     tau: Annotated[float | None, typer.Option(help="1 from this grade on, 0 below; the grades without it.")] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the qrels to a file.")] = None,
-    prompt: Prompt = None,
+    prompt: GradePrompt = None,
     as_json: AsJson = False,
 ) -> None:
     """EXAM-Label: each passage's best grade over the questions, as TREC qrels."""
@@ -140,7 +114,7 @@ def exam(
     ],
     resampling: Resampling,
     gold: Annotated[Path | None, typer.Option(metavar="GOLD", help="The same of gold articles, for n-EXAM.")] = None,
-    bank: Bank = None,
+    bank: BankFile = None,
     pairs: ShownPairs = "neighbours",
     scores: Scores = None,
     as_json: AsJson = False,
@@ -148,7 +122,7 @@ def exam(
     """EXAM and n-EXAM: the share of a query's questions that a system's article answers."""
     from grading.commands._examining import examined
 
-    found = examined(answers, gold, bank, resampling.interval, resampling.seed, pairs)
+    found = examined(answers, gold, bank, resampling, pairs)
     show_result(found, as_json=as_json)
     write_scores(scores, "EXAM", {name: one["per_query"] for name, one in found.result["systems"].items()})
 
@@ -163,7 +137,7 @@ def rouge(
     """ROUGE-1 F1 of articles against gold articles, a baseline."""
     from grading.commands._examining import rouge as compared
 
-    found = compared(articles, gold, resampling.interval, resampling.seed, pairs)
+    found = compared(articles, gold, resampling, pairs)
     show_result(found, as_json=as_json)
 
 
@@ -187,20 +161,5 @@ def items(
     from examcore import Progress
     from grading.commands._item_analysis import analysed
 
-    progress = Progress(quiet=quiet)
-    found = analysed(grades, run or [], out, tau, k, source, keep, resampling, progress)
+    found = analysed(grades, run or [], out, tau, k, source, keep, resampling, Progress(quiet=quiet))
     show_result(found, as_json=as_json)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    commands: dict[str, tuple[Callable[..., None], str]] = {
-        "measure": (measure, "official.qrels bm25.run dense.run --measures MAP,nDCG@20"),
-        "cover": (cover, "grades.jsonl bm25.run dense.run --tau 4 --k 20 --bank bank.jsonl"),
-        "qrels": (qrels, "grades.jsonl --tau 4 --out exam.qrels"),
-        "tau": (choose_tau, "grades.jsonl official.qrels"),
-        "exam": (exam, "answers.csv --gold gold.csv --bank exam.jsonl"),
-        "rouge": (rouge, "articles.jsonl gold.jsonl"),
-        "items": (items, "grades.jsonl --run bm25.run --run dense.run --out items"),
-    }
-    register_all(app, commands, "grade")

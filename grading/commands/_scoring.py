@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from examcore.console import interval_text
-from grading._table_rows import read_rows
-from grading.commands._options import GradeSource, Resampling
-from grading.commands._printing import Pairs, PrintedResult, aligned, few, joined, named, pair_lines
+from grading._records import Bank, SystemScores
+from grading._table_rows import has_suffix, read_rows
+from grading.commands._options import GradeSource, Pairs, Resampling
+from grading.commands._printing import PrintedResult, aligned, few, joined, named, pair_lines, ranked_result
 from grading.formats._bank_questions import read_bank_questions
 from grading.formats._grades import ReadGrades, read_grades
+from grading.formats._json_files import is_json
 from grading.formats._trec import Qrels, TrecRun, qrels_lines, read_qrels, read_runs, write_qrels
-from grading.leaderboards._separated_groups import Standing, Table, differences, standings
-from grading.scores._cover import Bank, Cover, cover, outside
+from grading.leaderboards._standings import Standing, differences, standings
+from grading.scores._cover import Cover, cover, outside
 from grading.scores._effectiveness import DEFAULT, Effectiveness, Over, measure_runs
 from grading.scores._labels import Labels, exam_labels, exam_qrels
-from grading.scores._thresholds import Choice, candidates, choose_by_leaderboard, choose_by_passages
+from grading.scores._thresholds import candidates, choose_by_leaderboard, choose_by_passages
 
 
 def measured(
     qrels: Path, runs: Sequence[Path], measures: Sequence[str], rel: int, depth: int | None, over: Over,
-    level: float, seed: int, shown: Pairs = "neighbours",
+    resampling: Resampling, shown: Pairs = "neighbours",
 ) -> PrintedResult:  # fmt: skip
     """Retrieval measures of runs."""
+    level, seed = resampling.interval, resampling.seed
     read = read_runs(runs)
     found = measure_runs(read_qrels(qrels), read, measures or DEFAULT, rel=rel, depth=depth, over=over)
     means = {
@@ -50,43 +54,42 @@ def measured(
         "warnings": warnings,
     }
     first = next(iter(means))
-    head = ["run", *means]
-    rows = [[name, *(interval_text(means[one][name]) for one in means)] for name in means[first]]
+    rows = [["run", *means]] + [[run, *(interval_text(means[one][run]) for one in means)] for run in means[first]]
     lines = [f"{first}: {line}" for line in pair_lines(pairs[first], shown)]
     lines += [f"Pairs by the other {len(means) - 1} measures: --json."] if lines and len(means) > 1 else []
-    return PrintedResult(result, joined(aligned([head, *rows]), warnings, *lines))
+    return PrintedResult(result, joined(aligned(rows), warnings, *lines))
 
 
 def covered(
-    grades: Path, runs: Sequence[Path], tau: float, k: int, bank: Path | None, prompt: str | None,
-    level: float, seed: int, shown: Pairs = "neighbours",
+    grades: Path, runs: Sequence[Path], tau: float, k: int, source: GradeSource,
+    resampling: Resampling, shown: Pairs = "neighbours",
 ) -> PrintedResult:  # fmt: skip
     """EXAM-Cover of runs."""
-    graded, read = read_grades(grades, prompt), read_runs(runs)
-    questions = bank_of(bank, graded.questions) or graded.questions
-    found = [cover(graded, run, tau, k, questions) for run in read]
-    table: Table = {one.run: one.scores for one in found}
-    ranked = standings(table, level=level, seed=seed)
-    warnings = [*graded.notes, *_run_notes(read), *_bank_notes(graded, questions, bank, tau), *_cover_notes(found)]
-    pairs = differences(table, level=level, seed=seed)
-    by_run = {one.run: one for one in found}
+    graded, read = read_grades(grades, source.prompt), read_runs(runs)
+    questions = bank_of(source.bank, graded.questions) or graded.questions
+    found = {run.name: cover(graded, run, tau, k, questions) for run in read}
+    table: SystemScores = {run: one.scores for run, one in found.items()}
+    ranked = standings(table, level=resampling.interval, seed=resampling.seed)
+    only = {"cover": ranked[0].score.as_dict(), "per_query": found[ranked[0].system].scores} if len(ranked) == 1 else {}
     result: dict[str, Any] = {
         "tau": tau,
         "k": k,
-        "bank": "grades" if bank is None else str(bank),
+        "bank": "grades" if source.bank is None else str(source.bank),
         "queries": len(questions),
         "questions": sum(map(len, questions.values())),
         "unparsed": graded.unparsed,
-        **_alone({"cover": ranked[0].score.as_dict(), "per_query": found[0].scores}, found),
-        "runs": {one.system: {"cover": one.score.as_dict(), **_detail(by_run[one.system])} for one in ranked},
-        "pairs": [one.as_dict() for one in pairs],
-        "warnings": warnings,
+        **only,
+        "runs": {one.system: {"cover": one.score.as_dict(), **_detail(found[one.system])} for one in ranked},
     }
-    rows = [
-        [one.system, interval_text(one.score.as_dict()), str(one.topics), _share(by_run[one.system])] for one in ranked
-    ]
-    head = ["run", f"cover@{k},{tau:g}", "queries", "passages graded"]
-    return PrintedResult(result, joined(aligned([head, *rows]), warnings, *pair_lines(pairs, shown)))
+    rows = [["run", f"cover@{k},{tau:g}", "queries", "passages graded"]]
+    for one in ranked:
+        system = found[one.system]
+        share = f"{system.passages - system.ungraded} of {system.passages}"
+        rows.append([one.system, interval_text(one.score.as_dict()), str(one.topics), share])
+    notes = [*graded.notes, *_run_notes(read), *_bank_notes(graded, questions, source.bank, tau)]
+    notes += _cover_notes(list(found.values()))
+    pairs = differences(table, level=resampling.interval, seed=resampling.seed)
+    return ranked_result(result, rows, pairs, notes, shown)
 
 
 def labelled(grades: Path, tau: float | None, out: Path | None, prompt: str | None) -> PrintedResult:
@@ -113,32 +116,25 @@ def labelled(grades: Path, tau: float | None, out: Path | None, prompt: str | No
 
 
 def chosen_tau(
-    grades: Path,
-    runs: Sequence[Path],
-    official: Path,
-    by: str,
-    k: int,
-    rel: int,
-    source: GradeSource,
-    folds: int | None,
-    resampling: Resampling,
-) -> PrintedResult:
+    grades: Path, runs: Sequence[Path], official: Path, by: str, k: int, rel: int, source: GradeSource,
+    folds: int | None, resampling: Resampling,
+) -> PrintedResult:  # fmt: skip
     """The choice of tau, judged on queries that had no part in it."""
-    graded = read_grades(grades, source.prompt)
-    read = read_runs(runs)
+    level, seed = resampling.interval, resampling.seed
+    graded, read = read_grades(grades, source.prompt), read_runs(runs)
     if read:
         what, questions = "kendall", bank_of(source.bank, graded.questions) or graded.questions
         tables = {tau: _table_at(graded, read, tau, by, k, questions) for tau in candidates(graded)}
         wanted = _official(official, read, rel)
-        choice = choose_by_leaderboard(tables, wanted, folds=folds, level=resampling.interval, seed=resampling.seed)
+        choice = choose_by_leaderboard(tables, wanted, folds=folds, level=level, seed=seed)
         left_out = _leaderboard_notes(read, wanted)
     else:
         what, judged = "kappa", read_qrels(official)
-        choice = choose_by_passages(
-            graded, judged, rel=rel, folds=folds, level=resampling.interval, seed=resampling.seed
-        )
+        choice = choose_by_passages(graded, judged, rel=rel, folds=folds, level=level, seed=seed)
         left_out = _judged_notes(graded, judged)
-    warnings = [*graded.notes, *_run_notes(read), *left_out, *_choice_notes(choice)]
+    warnings = [*graded.notes, *_run_notes(read), *left_out, *few(choice.queries, "queries")]
+    if len(choice.chosen) > 1:
+        warnings.append("The folds chose different taus: the queries do not settle it.")
     result: dict[str, Any] = {
         "agreement": what,
         "tau": choice.tau,
@@ -149,13 +145,13 @@ def chosen_tau(
         "folds": choice.folds,
         "warnings": warnings,
     }
-    rows = [
+    rows = [["tau", f"{what}, all queries", "chosen for"]]
+    rows += [
         [f"{tau:g}", interval_text(one.as_dict()), str(choice.chosen.get(tau, 0))] for tau, one in choice.curve.items()
     ]
-    table = aligned([["tau", f"{what}, all queries", "chosen for"], *rows])
     held_out = interval_text(choice.held_out.as_dict())
-    said = f"tau {choice.tau:g}; on queries held out in {choice.folds} folds: {what} {held_out}"
-    return PrintedResult(result, joined(table, warnings, said))
+    summary = f"tau {choice.tau:g}; on queries held out in {choice.folds} folds: {what} {held_out}"
+    return PrintedResult(result, joined(aligned(rows), warnings, summary))
 
 
 def bank_of(path: Path | None, graded: Bank | None = None) -> dict[str, tuple[str, ...]]:
@@ -170,14 +166,14 @@ def _overall(name: str, one: Standing, found: Effectiveness) -> dict[str, float 
     return {part: None if value is None else value * times for part, value in one.score.as_dict().items()}
 
 
-def _table_at(graded: ReadGrades, runs: Sequence[TrecRun], tau: float, by: str, k: int, bank: Bank) -> Table:
+def _table_at(graded: ReadGrades, runs: Sequence[TrecRun], tau: float, by: str, k: int, bank: Bank) -> SystemScores:
     if by == "cover":
         return {run.name: cover(graded, run, tau, k, bank).scores for run in runs}
     return measure_runs(exam_qrels(exam_labels(graded), tau), runs, [by]).scores[by]
 
 
 def _official(path: Path, runs: Sequence[TrecRun], rel: int) -> dict[str, float]:
-    if path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".jsonl", ".json")):
+    if is_json(path) or has_suffix(path, ".csv", ".tsv"):
         rows = read_rows(path, {"system": ("run", "run_id"), "score": ("value", "map", "MAP")})
         return {row.text("system"): row.number("score") for row in rows}
     table = measure_runs(read_qrels(path), runs, ["MAP"], rel=rel).scores["MAP"]
@@ -210,10 +206,14 @@ def _bank_notes(graded: ReadGrades, questions: Bank, bank: Path | None, tau: flo
         notes.append(f"Grades of questions that the bank does not have, which do not count: {strange}.")
     if graded.unparsed:
         notes.append(f"Unparsed grades, which reach no tau: {graded.unparsed} of {len(graded.grades)}.")
-    if not graded.highest >= tau:
-        highest = "none was parsed" if graded.highest != graded.highest else f"the highest is {graded.highest:g}"
-        notes.append(f"No grade reaches tau {tau:g}; {highest}.")
-    return notes
+    return notes + _unreached(graded, tau)
+
+
+def _unreached(graded: ReadGrades, tau: float) -> list[str]:
+    if graded.highest >= tau:
+        return []
+    highest = "none was parsed" if math.isnan(graded.highest) else f"the highest is {graded.highest:g}"
+    return [f"No grade reaches tau {tau:g}; {highest}."]
 
 
 def _cover_notes(found: Sequence[Cover]) -> list[str]:
@@ -221,11 +221,11 @@ def _cover_notes(found: Sequence[Cover]) -> list[str]:
     for one in found:
         notes += named(f"Queries of the bank that {one.run} skips, counted 0", one.skipped)
         notes += named(f"Queries of {one.run} without a question, which take no part", one.without_bank)
-        partly = [query for query, score in one.queries.items() if score.ungraded and score.score == score.score]
+        unknown = [query for query, score in one.queries.items() if math.isnan(score.score)]
         if one.ungraded:
             share = f"{one.ungraded} of {one.passages} passages of {one.run} were never graded"
-            notes.append(f"{share}; {len(partly)} queries may be covered better than they seem.")
-        unknown = [query for query, score in one.queries.items() if score.score != score.score]
+            partly = sum(bool(score.ungraded) and query not in unknown for query, score in one.queries.items())
+            notes.append(f"{share}; {partly} queries may be covered better than they seem.")
         notes += named(f"Queries of {one.run} without a graded passage: no score, left out of the mean", unknown)
     return notes + few(len(found[0].queries), "queries")
 
@@ -248,22 +248,11 @@ def _detail(one: Cover) -> dict[str, Any]:
     }
 
 
-def _share(one: Cover) -> str:
-    return f"{one.passages - one.ungraded} of {one.passages}"
-
-
-def _alone(fields: Mapping[str, Any], found: Sequence[object]) -> dict[str, Any]:
-    """Fields that stand on top where there is one system only."""
-    return dict(fields) if len(found) == 1 else {}
-
-
 def _label_notes(graded: ReadGrades, labels: Labels, tau: float | None) -> list[str]:
     notes = []
     if graded.unparsed:
         notes.append(f"Unparsed grades, which count in no label: {graded.unparsed} of {len(graded.grades)}.")
-    if tau is not None and not graded.highest >= tau:
-        highest = "none was parsed" if graded.highest != graded.highest else f"the highest is {graded.highest:g}"
-        notes.append(f"No grade reaches tau {tau:g}; {highest}.")
+    notes += [] if tau is None else _unreached(graded, tau)
     without = (passage for _, passage in labels.unlabelled)
     return notes + named("Passages without a parsed grade, which have no label", without)
 
@@ -283,10 +272,3 @@ def _judged_notes(graded: ReadGrades, official: Qrels) -> list[str]:
     count, size = sum(map(len, both.values())), sum(map(len, labels.values()))
     notes = [f"Passages with a label and an official grade: {count} of {size} with a label."]
     return notes + named("Queries without any of them, which take no part", apart)
-
-
-def _choice_notes(choice: Choice) -> list[str]:
-    notes = few(choice.queries, "queries")
-    if len(choice.chosen) > 1:
-        notes.append("The folds chose different taus: the queries do not settle it.")
-    return notes

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from examcore import json_kind, read_text
+from examcore import json_kind
 from grading._records import Sentence, SystemReport
 from grading.formats._file_faults import Fault
+from grading.formats._json_files import read_json_object
 
 Texts = Mapping[str, Mapping[str, Mapping[str, str]]]
 """topic -> run -> sentence number -> text."""
@@ -61,7 +61,7 @@ def _sentences(
 def _cited(path: Path, texts: Texts, faults: list[Fault]) -> Cited:
     """The documents of each sentence, in the file's order."""
     found: Cited = {}
-    for topic, documents in _object(path).items():
+    for topic, documents in read_json_object(path).items():
         for document, runs in _inner(documents, f"{path}, topic {topic}").items():
             place = f"{path}, topic {topic}, document {document}"
             for run, sentences in _inner(runs, place).items():
@@ -76,15 +76,6 @@ def _cited(path: Path, texts: Texts, faults: list[Fault]) -> Cited:
                         continue
                     faults.append(Fault(place, "unknown sentence", message))
     return found
-
-
-def _object(path: Path) -> Mapping[str, object]:
-    try:
-        found = json.loads(read_text(path))
-    except (json.JSONDecodeError, RecursionError) as error:
-        line = getattr(error, "lineno", 1)
-        raise ValueError(f"{path}:{line}: malformed JSON; wanted sentences by topic, document and run") from None
-    return _inner(found, str(path))
 
 
 def _inner(value: object, place: str) -> Mapping[str, object]:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examcore import shown_json
+from grading._records import Bank
 from grading._table_rows import FileRow, read_rows
 from grading.formats import _fields as fields
 from grading.formats._bank_questions import ALL
-from grading.scores._cover import Bank
 
 CORRECT = ("correct", "score", "grade")
 QUESTION = ("question_id", "nugget_id", "item", "id", "question", "nugget")

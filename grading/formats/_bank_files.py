@@ -7,59 +7,61 @@ tools use are understood (`fields.QUERY`, `QUESTION` and so on); what a question
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from examcore import JsonRecord, check_format, json_kind, read_json_lines, read_text, shown_json, write_lines
+from examcore import JsonRecord, check_format, json_kind, shown_json, write_lines
 from grading._records import BankQuestion, Combine, Importance, KeyAnswer
-from grading._table_rows import read_rows
+from grading._table_rows import FileRow, read_rows
 from grading.formats import _fields as fields
+from grading.formats._file_faults import Fault
+from grading.formats._json_files import is_json, read_json_records
 
 ID = ("id", "question_id", "nugget_id", "item")
 QUESTION = ("question", "question_text", "nugget", "nugget_text", "text", "stem")
 ANSWERS = ("answers", "gold_answers", "gold_answer", "correct_answer", "answer", "key")
 SUBTOPIC = ("subtopic", "subtopic_id", "facet", "facet_id")
 TEXT = ("text", "answer", "answer_text")
-DOCUMENTS = ("documents", "document_ids", "docs", "doc_ids", "docids", "citations")
+DOCUMENTS = ("documents", "document_ids", "docs", "doc_ids", "docids", "citations", "references")
 NESTED = ("items", "questions", "nuggets", "nugget_bank")
 GRADE = ("grade", "rating", "self_rating")
 GRADED = ("passage", "passage_id", "paragraph_id", "docid", "doc_id", "docno")
-"""A line with names of both kinds is a grade of a passage, no question."""
+"""A line with names of both kinds is a grade of a passage, not a question."""
 BETWEEN = "|"
-"""What stands between several answers in a field of a CSV table."""
-
-Fields = Mapping[str, object]
+"""What divides several answers in a field of a CSV table."""
 
 
-def read_bank(path: str | Path, notes: list[str] | None = None) -> tuple[BankQuestion, ...]:
+def read_bank(path: str | Path, faults: list[Fault] | None = None) -> tuple[BankQuestion, ...]:
     """The questions of a bank, in file order; JSON lines, a JSON list, or CSV or TSV, each optionally .gz.
 
-    An answer that is a text, a number or a truth value stays one answer. A question without an id has one made from its
-    query, sub-topic and wording, with its number where those stand several times. Raises `ValueError` (file:line,
+    An answer that is a text, a number or a truth value stays one answer. A question without an id gets one made from
+    its query, sub-topic and wording, with a number where those occur several times. Raises `ValueError` (file:line,
     found, wanted) for a missing query or question, an answer of another kind, an unknown `combine` or `importance`, and
-    an id that stands twice in a query. With `notes` an unknown importance, as published nuggets have some, counts as
-    `okay`, and a sentence about it is added to them.
+    an id that occurs twice in a query. With `faults` an unknown or blank importance, as some published nuggets have,
+    counts as `okay` and is added to them.
     """
-    path = Path(path)
-    labels: Counter[str] | None = None if notes is None else Counter()
-    placed = _named((one, _question(one, labels)) for one in bank_records(path))
-    if not placed:
+    bank = bank_of(bank_rows(Path(path)), faults)
+    if not bank:
         raise ValueError(f"{path}: the bank is empty; wanted at least one question")
-    if notes is not None and labels:
-        told = ", ".join(f"{label!r} {count} times" for label, count in labels.most_common(3))
-        notes.append(f"{path}: {labels.total()} questions are neither vital nor okay ({told}); taken as okay")
-    places: dict[tuple[str, str], str] = {}
-    for place, one in placed:
-        before = places.setdefault((one.query, one.id), place)
-        if before != place:
+    return bank
+
+
+def bank_of(rows: Iterable[FileRow], faults: list[Fault] | None = None) -> tuple[BankQuestion, ...]:
+    """The questions of flat records, one each; `ValueError` and `faults` as for `read_bank`."""
+    found: list[BankQuestion] = []
+    places: dict[str, dict[str, str]] = {}
+    for row in rows:
+        one = question_of(row, places, faults)
+        before = places.setdefault(one.query, {}).setdefault(one.id, row.place)
+        if before != row.place:
             raise ValueError(
-                f"{place}: question {one.id!r} of query {one.query!r} stands at {before} already; wanted unique ids"
+                f"{row.place}: question {one.id!r} of query {one.query!r} stands at {before} already; wanted unique ids"
             )
-    return tuple(one for _, one in placed)
+        found.append(one)
+    return tuple(found)
 
 
 def write_bank(path: str | Path, bank: Iterable[BankQuestion]) -> None:
@@ -75,26 +77,51 @@ def bank_fields(question: BankQuestion) -> dict[str, object]:
         {"text": one.text, "documents": sorted(one.documents)} if one.documents else one.text
         for one in question.answers
     ]
-    names = ("id", "query", "question", "answers", "combine", "importance", "subtopic")
-    return {name: answers if name == "answers" else getattr(question, name) for name in names}
+    return {**vars(question), "answers": answers}
 
 
-def question_of(record: JsonRecord) -> BankQuestion:
-    """The question of one flat record; `ValueError` (place, found, wanted) as `read_bank`."""
-    return _question(record)
+def question_of(
+    row: FileRow, taken: Mapping[str, Container[str]] | None = None, faults: list[Fault] | None = None
+) -> BankQuestion:
+    """The question of one flat record; `ValueError` and `faults` as for `read_bank`; `taken` are ids by query."""
+    query, question = text_of(row, fields.QUERY), text_of(row, QUESTION)
+    return BankQuestion(
+        id=own_or_made_id(row, query, question, (taken or {}).get(query, ())),
+        query=query,
+        question=question,
+        answers=tuple(_answers(row)),
+        combine=cast(Combine, _one_of(row, "combine", ("or", "and"))),
+        importance=cast(Importance, _one_of(row, "importance", ("vital", "okay"), faults)),
+        subtopic=text_of(row, SUBTOPIC, ""),
+    )
 
 
-def by_query(bank: Sequence[BankQuestion]) -> dict[str, list[BankQuestion]]:
+def text_of(row: FileRow, names: Sequence[str], default: str | None = None) -> str:
+    """The text under the first of the names that has one, without white space around it; as `fields.text`."""
+    return fields.text(row, names, default).strip()
+
+
+def own_or_made_id(row: FileRow, query: str, question: str, taken: Container[str]) -> str:
+    """The id of a question: its own, or one made of what it says, with a number where that is among those `taken`."""
+    own = text_of(row, ID, "")
+    if own:
+        return own
+    made = made_id(query, text_of(row, SUBTOPIC, ""), question)
+    names = itertools.chain([made], (f"{made}-{number}" for number in itertools.count(2)))
+    return next(one for one in names if one not in taken)
+
+
+def made_id(query: str, subtopic: str, question: str) -> str:
+    """Ten hex digits of a question's query, sub-topic and wording."""
+    return hashlib.sha256(f"{query}\n{subtopic}\n{question}".encode()).hexdigest()[:10]
+
+
+def by_query(bank: Iterable[BankQuestion]) -> dict[str, list[BankQuestion]]:
     """The questions of each query, both in the bank's order."""
     found: dict[str, list[BankQuestion]] = {}
     for one in bank:
         found.setdefault(one.query, []).append(one)
     return found
-
-
-def made_id(query: str, subtopic: str, question: str) -> str:
-    """The id of a question that has none: ten hex digits of its query, sub-topic and wording."""
-    return hashlib.sha256(f"{query}\n{subtopic}\n{question}".encode()).hexdigest()[:10]
 
 
 def divided(answers: str, place: str) -> list[object]:
@@ -108,119 +135,54 @@ def divided(answers: str, place: str) -> list[object]:
         raise ValueError(f"{place}: answers: malformed JSON ({error.msg}); wanted a list, or a text") from None
 
 
-def _named(questions: Iterable[tuple[JsonRecord, BankQuestion]]) -> list[tuple[str, BankQuestion]]:
-    """The questions with their places; those without an id of their own that say the same are told apart by number."""
-    counts: Counter[tuple[str, str]] = Counter()
-    found = []
-    for record, one in questions:
-        if not text_of(record, ID, ""):
-            counts[(one.query, one.id)] += 1
-            number = counts[(one.query, one.id)]
-            one = one if number == 1 else replace(one, id=f"{one.id}-{number}")
-        found.append((record.place, one))
-    return found
-
-
-def bank_records(path: Path) -> Iterator[JsonRecord]:
+def bank_rows(path: Path) -> Iterator[FileRow]:
     """One record per question of a bank, with what its query says of all of them.
 
     Raises `ValueError` (file:line, found, wanted) for malformed records, a query with an empty list of questions, and
     grades of passages.
     """
-    for record in _lines(path):
-        check_format(record)
-        nested = next((name for name in NESTED if isinstance(record.fields.get(name), list)), None)
-        if nested is None:
-            _require_question(record)
-            yield record
+    rows = read_json_records(path) if is_json(path) else map(_with_answers, read_rows(path, {}))
+    for row in rows:
+        check_format(JsonRecord(row.place, dict(row.fields)))
+        nested = next((name for name in NESTED if isinstance(row.fields.get(name), list)), None)
+        if nested is not None:
+            yield from _nested(row, nested)
             continue
-        shared = {
-            name: record.fields[name] for name in (*fields.QUERY, *SUBTOPIC) if record.fields.get(name) is not None
-        }
-        items = cast("list[object]", record.fields[nested])
-        if not items:
-            raise ValueError(f"{record.place}: {nested} is empty; wanted at least one question")
-        for number, item in enumerate(items, start=1):
-            place = f"{record.place}, {nested} {number}"
-            if not isinstance(item, dict | str):
-                raise ValueError(f"{place}: found JSON {json_kind(item)}; wanted an object or a text")
-            yield JsonRecord(place, {**shared, **({"question": item} if isinstance(item, str) else item)})
+        if any(one in row.fields for one in GRADE) and any(one in row.fields for one in GRADED):
+            found = ", ".join(row.fields)
+            raise ValueError(f"{row.place}: a grade of a passage ({found}); wanted a question of a bank")
+        yield row
 
 
-def _require_question(record: JsonRecord) -> None:
-    """Refuse a grade of a passage, which names a query and a question as well."""
-    if any(one in record.fields for one in GRADE) and any(one in record.fields for one in GRADED):
-        found = ", ".join(record.fields)
-        raise ValueError(f"{record.place}: a grade of a passage ({found}); wanted a question of a bank")
+def _nested(row: FileRow, name: str) -> Iterator[FileRow]:
+    """The questions in a query's list, each with the query's own fields."""
+    shared = {one: row.fields[one] for one in (*fields.QUERY, *SUBTOPIC) if row.fields.get(one) is not None}
+    items = cast("list[object]", row.fields[name])
+    if not items:
+        raise ValueError(f"{row.place}: {name} is empty; wanted at least one question")
+    for number, item in enumerate(items, start=1):
+        place = f"{row.place}, {name} {number}"
+        if not isinstance(item, dict | str):
+            raise ValueError(f"{place}: found JSON {json_kind(item)}; wanted an object or a text")
+        yield FileRow(place, {**shared, **({"question": item} if isinstance(item, str) else item)})
 
 
-def _lines(path: Path) -> Iterator[JsonRecord]:
-    name = path.name.lower().removesuffix(".gz")
-    if not name.endswith((".json", ".jsonl")):
-        yield from (JsonRecord(row.place, _divided(row.fields, row.place)) for row in read_rows(path, {}))
-    elif read_text(path).lstrip().startswith("["):
-        yield from _listed(path)
-    else:
-        yield from read_json_lines(path)
+def _with_answers(row: FileRow) -> FileRow:
+    """A row of a table with the several answers of one field as a list."""
+    name = next((one for one in ANSWERS if one in row.fields), "answers")
+    answers = divided(str(row.fields.get(name, "")), row.place)
+    return FileRow(row.place, {**row.fields, name: answers}) if answers else row
 
 
-def _listed(path: Path) -> Iterator[JsonRecord]:
-    try:
-        found = json.loads(read_text(path))
-    except (json.JSONDecodeError, RecursionError) as error:
-        line = getattr(error, "lineno", 1)
-        raise ValueError(f"{path}:{line}: malformed JSON; wanted a list of questions") from None
-    for number, one in enumerate(found, start=1):
-        if not isinstance(one, dict):
-            raise ValueError(f"{path}: record {number}: found JSON {json_kind(one)}; wanted an object")
-        yield JsonRecord(f"{path}: record {number}", one)
-
-
-def _divided(found: Fields, place: str) -> dict[str, object]:
-    """A table's fields; several answers stand in one field, divided by `BETWEEN` or as a JSON list."""
-    name = next((one for one in ANSWERS if one in found), "answers")
-    answers = divided(str(found.get(name, "")), place)
-    return {**found, name: answers} if answers else dict(found)
-
-
-def _question(record: JsonRecord, labels: Counter[str] | None = None) -> BankQuestion:
-    query, question = text_of(record, fields.QUERY), text_of(record, QUESTION)
-    if not query:
-        raise ValueError(f"{record.place}: no {' or '.join(fields.QUERY)}; wanted the query of the question")
-    subtopic = text_of(record, SUBTOPIC, "")
-    return BankQuestion(
-        id=text_of(record, ID, "") or made_id(query, subtopic, question),
-        query=query,
-        question=question,
-        answers=tuple(_answers(record)),
-        combine=cast(Combine, _one_of(record, "combine", ("or", "and"))),
-        importance=_importance(record, labels),
-        subtopic=subtopic,
-    )
-
-
-def text_of(record: JsonRecord, names: Sequence[str], default: str | None = None) -> str:
-    """The first named field there is, as text; an id may be a number. `ValueError` without one and without default."""
-    name = next((one for one in names if record.fields.get(one) is not None), None)
-    if name is None:
-        if default is None:
-            raise ValueError(f"{record.place}: no {' or '.join(names)}; found {', '.join(record.fields) or 'nothing'}")
-        return default
-    value = record.fields[name]
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError(f"{record.place}: {name} {shown_json(value)}; wanted text")
-    return str(value).strip()
-
-
-def _answers(record: JsonRecord) -> Iterator[KeyAnswer]:
-    name = next((one for one in ANSWERS if record.fields.get(one) is not None), None)
-    value = record.fields[name] if name else []
+def _answers(row: FileRow) -> Iterator[KeyAnswer]:
+    name = next((one for one in ANSWERS if row.fields.get(one) is not None), None)
+    value = row.fields[name] if name else []
     if isinstance(value, dict) and not set(value) & set(TEXT):
         # Nuggets by answer: the text leads to its documents.
         value = [{"text": text, "documents": documents} for text, documents in value.items()]
     # A text is one answer: read as a sequence it would become its characters.
     for one in value if isinstance(value, list) else [value]:
-        yield _answer(one, f"{record.place}: {name}")
+        yield _answer(one, f"{row.place}: {name}")
 
 
 def _answer(value: object, place: str) -> KeyAnswer:
@@ -232,7 +194,8 @@ def _answer(value: object, place: str) -> KeyAnswer:
         documents = [documents]
     if not isinstance(documents, list | dict):
         raise ValueError(f"{place}: documents {shown_json(documents)}; wanted a list of document ids")
-    return KeyAnswer(_plain(text, place), frozenset(_plain(one, f"{place}: documents") for one in documents))
+    ids = [one.get("doc_id") if isinstance(one, dict) else one for one in documents]
+    return KeyAnswer(_plain(text, place), frozenset(_plain(one, f"{place}: documents") for one in ids))
 
 
 def _plain(value: object, place: str) -> str:
@@ -247,18 +210,15 @@ def _plain(value: object, place: str) -> str:
     return text
 
 
-def _importance(record: JsonRecord, labels: Counter[str] | None) -> Importance:
-    value = record.fields.get("importance")
-    known = ("vital", "okay")
-    if labels is not None and isinstance(value, str) and value.strip() and value.strip().lower() not in known:
-        labels[value] += 1
-        return "okay"
-    return cast(Importance, _one_of(record, "importance", known))
-
-
-def _one_of(record: JsonRecord, name: str, known: Sequence[str]) -> str:
-    value = record.fields.get(name)
-    found = known[0] if value is None or value == "" else str(value).strip().lower()
-    if found not in known:
-        raise ValueError(f"{record.place}: {name} {shown_json(value)}; wanted {' or '.join(known)}")
-    return found
+def _one_of(row: FileRow, name: str, known: Sequence[str], faults: list[Fault] | None = None) -> str:
+    """A word of a small vocabulary, the first without one; with `faults` the last instead of an unknown one."""
+    value = row.fields.get(name)
+    # A label that a model left blank is as unknown as a wrong one.
+    found = known[0] if value is None or (value == "" and faults is None) else str(value).strip().lower()
+    if found in known:
+        return found
+    if faults is None:
+        raise ValueError(f"{row.place}: {name} {shown_json(value)}; wanted {' or '.join(known)}")
+    message = f"{name} {shown_json(value)} is neither {' nor '.join(known)}; read as {known[-1]}"
+    faults.append(Fault(row.place, f"unknown {name}", message, stops=False))
+    return known[-1]

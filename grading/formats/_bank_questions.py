@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from examcore import JsonRecord, shown_json
+from examcore import shown_json
 from grading.formats import _fields as fields
-from grading.formats._bank_files import ID, QUESTION, SUBTOPIC, bank_records, made_id, text_of
-
-Questions = Mapping[str, Mapping[str, str]]
-"""Query -> question id -> the question's text, empty where the bank has none."""
+from grading.formats._bank_files import ID, QUESTION, bank_rows, own_or_made_id, text_of
 
 ALL = "all"
 """The query of a bank that names none, as of an exam about one corpus."""
@@ -19,38 +16,31 @@ ALL = "all"
 def read_bank_questions(
     path: str | Path, graded: Mapping[str, Sequence[str]] | None = None
 ) -> dict[str, dict[str, str]]:
-    """The questions of a bank by query, by their ids; `read_bank` names those without one alike.
+    """Query -> question id -> text (empty where the bank has none); `read_bank` gives the same ids.
 
-    Read are the files that `read_bank` reads, and looser ones: a question may lack its words, and where any lacks its
-    query, as of `exam.jsonl` without topics, all are of the query `all`. A question without an id that `graded` (query
-    to question names) knows by its words goes by them. Raises `ValueError` (file:line, found, wanted) for a question
-    that stands twice in a query, and one with neither id nor words.
+    It reads what `read_bank` reads, and looser files: a question may lack its text, and where any lacks its query, as
+    in `exam.jsonl` without topics, all belong to the query `all`. A question without an id whose text is among the
+    names that `graded` has for its query goes by its text. Raises `ValueError` (file:line, found, wanted) for a
+    question that occurs twice in a query, and for one with neither id nor text.
     """
-    records = list(bank_records(Path(path)))
-    if not records:
+    rows = list(bank_rows(Path(path)))
+    if not rows:
         raise ValueError(f"{path}: the bank is empty; wanted at least one question")
-    nameless = any(not text_of(record, fields.QUERY, "") for record in records)
+    has_queries = all(text_of(row, fields.QUERY, "") for row in rows)
     bank: dict[str, dict[str, str]] = {}
-    for record in records:
-        query = ALL if nameless else text_of(record, fields.QUERY)
+    for row in rows:
+        query = text_of(row, fields.QUERY) if has_queries else ALL
+        text = text_of(row, QUESTION, "")
         asked = bank.setdefault(query, {})
-        words = text_of(record, QUESTION, "")
-        name = text_of(record, ID, "") or _named(record, query, words, asked, (graded or {}).get(query, ()))
+        if not text:
+            name = text_of(row, (*ID, *QUESTION))
+        elif text in (graded or {}).get(query, ()) and not text_of(row, ID, ""):
+            name = text
+        else:
+            name = own_or_made_id(row, query, text, asked)
         if name in asked:
             raise ValueError(
-                f"{record.place}: question {shown_json(name)} stands twice for query {shown_json(query)}; wanted once"
+                f"{row.place}: question {shown_json(name)} stands twice for query {shown_json(query)}; wanted once"
             )
-        asked[name] = words
+        asked[name] = text
     return bank
-
-
-def _named(record: JsonRecord, query: str, words: str, asked: Mapping[str, str], graded: Sequence[str]) -> str:
-    """The name of a question without an id: its words where grades know it by them, else the id made of it."""
-    if not words:
-        found = ", ".join(record.fields) or "nothing"
-        raise ValueError(f"{record.place}: found {found}; wanted a question with {' or '.join((*ID, *QUESTION))}")
-    if words in graded:
-        return words
-    made = made_id(query, text_of(record, SUBTOPIC, ""), words)
-    number = sum(one == made or one.startswith(f"{made}-") for one in asked)
-    return f"{made}-{number + 1}" if number else made

@@ -33,8 +33,8 @@ def text(row: FileRow, names: Sequence[str], default: str | None = None) -> str:
     if name is not None:
         return row.text(name)
     if default is None:
-        found = ", ".join(row.fields) or "nothing"
-        raise ValueError(f"{row.place}: found {found}; wanted a column {' or '.join(dict.fromkeys(names))}")
+        found = ", ".join(one for one, value in row.fields.items() if value not in (None, "", [])) or "nothing"
+        raise ValueError(f"{row.place}: found {found}; wanted {' or '.join(dict.fromkeys(names))}")
     return default
 
 

@@ -6,7 +6,8 @@ import json
 import math
 from pathlib import Path
 
-from examcore import JsonRecord, check_format, parse_json_object, read_text, shown_json
+from examcore import JsonRecord, check_format, shown_json
+from grading.formats._json_files import read_json_object
 
 
 def read_margin(given: str | None, model: str) -> float | None:
@@ -27,7 +28,7 @@ def read_margin(given: str | None, model: str) -> float | None:
 
 
 def _calibrated(path: Path, model: str) -> float:
-    fields = parse_json_object(" ".join(read_text(path).split()), str(path))
+    fields = read_json_object(path)
     check_format(JsonRecord(str(path), fields))
     margin = fields.get("margin")
     if isinstance(margin, bool) or not isinstance(margin, int | float) or "model" not in fields:

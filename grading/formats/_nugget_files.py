@@ -7,22 +7,22 @@ Besides our own banks (see `bank_files`): nuggetizer's lines (`qid, nuggets[{tex
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from examcore import JsonRecord, json_kind, parse_json_object, read_text, shown_json
-from grading._records import BankQuestion, Combine, Importance, KeyAnswer, SystemReport
-from grading.formats._bank_files import read_bank
+from examcore import json_kind
+from grading._records import BankQuestion, KeyAnswer, SystemReport
+from grading._table_rows import FileRow
+from grading.formats._bank_files import bank_of, bank_rows
 from grading.formats._file_faults import Fault
+from grading.formats._json_files import is_json, read_json_records
 from grading.formats._report_files import document_of
 
-_Reader = Callable[[JsonRecord, Path, list[Fault]], Iterator[BankQuestion]]
-_IMPORTANCE: dict[str, Importance] = {"vital": "vital", "okay": "okay"}
-_COMBINE: dict[str, Combine] = {"AND": "and", "OR": "or"}
+_Reader = Callable[[FileRow, Path], Iterator[FileRow]]
+"""From a record of some shape to the records of a bank."""
 _TOPIC = re.compile(r"^nuggets_(?P<topic>[^_.]+)")
 
 
@@ -37,58 +37,29 @@ def read_nuggets(path: str | Path) -> NuggetsRead:
     """The nuggets of a file, or of all `nuggets_*.json` in a folder.
 
     A label of importance that is neither vital nor okay is read as okay and is a fault that does not stop. Raises
-    `ValueError` (file:line, found, wanted) for what is no nugget file, a nugget whose id stands twice in its topic, and
-    a combination other than AND or OR.
+    `ValueError` (file:line, found, wanted) for a file that holds no nuggets, an id that occurs twice in a topic, and a
+    combination other than AND or OR.
     """
     path = Path(path)
-    if path.is_dir():
-        files = sorted(path.glob("nuggets_*.json"))
-        if not files:
-            raise ValueError(f"{path}: holds no nuggets_*.json; wanted one per topic")
-        read = [_read(file) for file in files]
-    else:
-        read = [_read(path)]
-    nuggets = tuple(nugget for one in read for nugget in one.nuggets)
-    _require_unique(nuggets, path)
-    return NuggetsRead(nuggets, tuple(fault for one in read for fault in one.faults))
-
-
-def _read(path: Path) -> NuggetsRead:
-    if not path.name.lower().removesuffix(".gz").endswith((".json", ".jsonl")):
-        return NuggetsRead(read_bank(path))
+    files = sorted(path.glob("nuggets_*.json")) if path.is_dir() else [path]
+    if not files:
+        raise ValueError(f"{path}: holds no nuggets_*.json; wanted one per topic")
     faults: list[Fault] = []
-    records = list(_records(path))
-    if not records:
+    nuggets = bank_of((row for file in files for row in _rows(file)), faults)
+    if not nuggets:
         raise ValueError(f"{path}: holds no nuggets; wanted at least one")
-    read = [_reader(one.fields) for one in records]
-    if None in read:
-        return NuggetsRead(read_bank(path))
-    nuggets = [
-        nugget
-        for record, reader in zip(records, read, strict=True)
-        if reader is not None
-        for nugget in reader(record, path, faults)
-    ]
-    return NuggetsRead(tuple(nuggets), tuple(faults))
+    return NuggetsRead(nuggets, tuple(faults))
 
 
-def _records(path: Path) -> Iterator[JsonRecord]:
-    """The objects of a JSON value or of JSON lines."""
-    text = read_text(path)
-    try:
-        whole = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
-        whole = None
-    if whole is None:
-        for number, line in enumerate(text.split("\n"), start=1):
-            if line.strip():
-                yield JsonRecord(f"{path}:{number}", parse_json_object(line, f"{path}:{number}"))
-        return
-    for number, one in enumerate(whole if isinstance(whole, list) else [whole], start=1):
-        place = f"{path}: record {number}" if isinstance(whole, list) else f"{path}:1"
-        if not isinstance(one, dict):
-            raise ValueError(f"{place}: found JSON {json_kind(one)}; wanted an object")
-        yield JsonRecord(place, one)
+def _rows(path: Path) -> Iterator[FileRow]:
+    """One record of a bank for each nugget of a file."""
+    records = list(read_json_records(path)) if is_json(path) else []
+    readers = [_reader(one.fields) for one in records]
+    if not records or None in readers:
+        yield from bank_rows(path)
+    for record, reader in zip(records, readers, strict=True):
+        if reader is not None and None not in readers:
+            yield from reader(record, path)
 
 
 def _reader(fields: Mapping[str, object]) -> _Reader | None:
@@ -106,122 +77,72 @@ def _reader(fields: Mapping[str, object]) -> _Reader | None:
     return None
 
 
-def _from_nuggetizer(record: JsonRecord, _: Path, faults: list[Fault]) -> Iterator[BankQuestion]:
-    topic = str(record.fields.get("qid") or record.fields.get("query") or "")
-    if not topic:
-        raise ValueError(f"{record.place}: qid is empty; wanted the topic of the nuggets")
-    nuggets = record.fields["nuggets"]
-    for number, one in enumerate(nuggets if isinstance(nuggets, list) else (), start=1):
-        place = f"{record.place}, nugget {number}"
-        text = one.get("text") if isinstance(one, dict) else one
-        if not isinstance(text, str) or not text.strip():
-            raise ValueError(f"{place}: text is {shown_json(text)}; wanted a text")
-        label = one.get("importance") if isinstance(one, dict) else None
-        yield BankQuestion(str(number), topic, text, (KeyAnswer(text),), "or", _importance(label, place, faults))
+def _from_nuggetizer(record: FileRow, _: Path) -> Iterator[FileRow]:
+    """Texts with an importance; a text is its own answer, and its number in the topic is its id."""
+    topic = record.fields.get("qid") or record.fields.get("query")
+    for number, one in enumerate(_listed(record.fields["nuggets"]), start=1):
+        nugget = one if isinstance(one, dict) else {"text": one}
+        fields = {"id": number, "query": topic, "question": nugget.get("text"), "answers": nugget.get("text")}
+        yield FileRow(f"{record.place}, nugget {number}", {**fields, "importance": nugget.get("importance")})
 
 
-def _from_tool(record: JsonRecord, path: Path, _: list[Fault]) -> Iterator[BankQuestion]:
+def _from_tool(record: FileRow, path: Path) -> Iterator[FileRow]:
     """Question -> answer -> documents; the file's name says the topic, the groups are sub-topics."""
-    named = _TOPIC.match(path.name)
-    if named is None:
+    topic = _TOPIC.match(path.name)
+    if topic is None:
         raise ValueError(f"{path}: the name says no topic; wanted nuggets_TOPIC.json")
     found = record.fields.get("nugget_list", record.fields.get("nugget_dict", record.fields))
-    pairs = list(found.items()) if isinstance(found, dict) else found
     groups = record.fields.get("group_assignment")
-    for number, pair in enumerate(pairs if isinstance(pairs, list) else [pairs], start=1):
+    for number, pair in enumerate(list(found.items()) if isinstance(found, Mapping) else _listed(found), start=1):
         place = f"{record.place}, question {number}"
         if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[0], str):
             raise ValueError(f"{place}: found JSON {json_kind(pair)}; wanted a question and its answers")
-        combine, answers = _combined(pair[1], place)
-        subtopic = str(groups.get(pair[0], "")) if isinstance(groups, dict) else ""
-        yield BankQuestion(str(number), named["topic"], pair[0], answers, combine, "vital", subtopic)
+        question, answers = pair
+        # A list of two is how the answers combine, then the answers.
+        combine, answers = answers if isinstance(answers, list) and len(answers) == 2 else (None, answers)
+        if not isinstance(answers, dict):
+            raise ValueError(f"{place}: found JSON {json_kind(answers)}; wanted answers with their documents")
+        fields = {"id": number, "query": topic["topic"], "question": question, "combine": _combine(combine)}
+        each = [{"text": text, "documents": documents} for text, documents in answers.items()]
+        subtopic = groups.get(question, "") if isinstance(groups, dict) else ""
+        yield FileRow(place, {**fields, "answers": each, "subtopic": subtopic})
 
 
-def _combined(value: object, place: str) -> tuple[Combine, tuple[KeyAnswer, ...]]:
-    """`{answer: documents}`, or `["AND" or "OR", {answer: documents}]`."""
-    combine: Combine = "or"
-    if isinstance(value, list) and len(value) == 2:
-        combine, value = _combine(value[0], place), value[1]
-    if not isinstance(value, dict):
-        raise ValueError(f"{place}: found JSON {json_kind(value)}; wanted answers with their documents")
-    return combine, tuple(KeyAnswer(text, _documents(one, place)) for text, one in value.items())
-
-
-def _from_bank(record: JsonRecord, path: Path, faults: list[Fault]) -> Iterator[BankQuestion]:
+def _from_bank(record: FileRow, path: Path) -> Iterator[FileRow]:
     for name in ("nugget_bank", "claim_bank"):
-        found = record.fields.get(name) or {}
-        values = list(found.values()) if isinstance(found, dict) else found
-        for number, one in enumerate(values if isinstance(values, list) else [values], start=1):
+        for number, one in enumerate(_listed(record.fields.get(name) or []), start=1):
             place = f"{record.place}, {name} {number}"
             if not isinstance(one, dict):
                 raise ValueError(f"{place}: found JSON {json_kind(one)}; wanted a nugget")
             shared = {"query_id": record.fields.get("query_id")}
-            yield from _from_question(JsonRecord(place, {**shared, **one}), path, faults)
+            yield from _from_question(FileRow(place, {**shared, **one}), path)
 
 
-def _from_question(record: JsonRecord, _: Path, faults: list[Fault]) -> Iterator[BankQuestion]:
-    fields = record.fields
-    info = fields.get("info")
-    more: Mapping[str, object] = {**info, **fields} if isinstance(info, dict) else fields
+def _from_question(record: FileRow, _: Path) -> Iterator[FileRow]:
+    info = record.fields.get("info")
+    found = {**(info if isinstance(info, dict) else {}), **record.fields}
     names = ("question_text", "question", "claim_text", "claim")
-    text = next((more[name] for name in names if more.get(name)), None)
-    topic = more.get("query_id")
-    if not isinstance(text, str) or not isinstance(topic, str | int):
-        raise ValueError(f"{record.place}: no question or no query_id; wanted both")
-    answers = more.get("gold_answers", more.get("answers")) or []
-    listed = list(answers.values()) if isinstance(answers, dict) else answers
-    yield BankQuestion(
-        str(more.get("question_id") or more.get("claim_id") or text),
-        str(topic),
-        text,
-        tuple(_answer(one, record.place) for one in (listed if isinstance(listed, list) else [listed])),
-        _combine(more.get("aggregator_type"), record.place),
-        _importance(more.get("importance"), record.place, faults),
-    )
+    text = next((found[name] for name in names if found.get(name)), None)
+    fields = {
+        "id": found.get("question_id") or found.get("claim_id") or text,
+        "query_id": found.get("query_id"),
+        "question": text,
+        "answers": _listed(found.get("gold_answers", found.get("answers")) or []),
+        "combine": _combine(found.get("aggregator_type")),
+        "importance": found.get("importance"),
+    }
+    yield FileRow(record.place, fields)
 
 
-def _answer(value: object, place: str) -> KeyAnswer:
-    if isinstance(value, str):
-        return KeyAnswer(value)
-    text = value.get("answer") if isinstance(value, dict) else None
-    if not isinstance(value, dict) or not isinstance(text, str):
-        raise ValueError(f"{place}: answer {shown_json(value)}; wanted a text with its documents")
-    return KeyAnswer(text, _documents(value.get("citations", value.get("references")), place))
+def _listed(value: object) -> list[object]:
+    """The members of a list or the values of an object; anything else is the only member."""
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else [value]
 
 
-def _documents(value: object, place: str) -> frozenset[str]:
-    ids = [one.get("doc_id") if isinstance(one, dict) else one for one in (value if isinstance(value, list) else [])]
-    if (value is not None and not isinstance(value, list)) or not all(isinstance(one, str) and one for one in ids):
-        raise ValueError(f"{place}: documents {shown_json(value)}; wanted a list of document ids")
-    return frozenset(str(one) for one in ids)
-
-
-def _combine(value: object, place: str) -> Combine:
-    if value is None or value == "Default":
-        return "or"
-    found = _COMBINE.get(str(value).upper())
-    if found is None:
-        raise ValueError(f"{place}: answers combined by {shown_json(value)}; wanted AND or OR")
-    return found
-
-
-def _importance(value: object, place: str, faults: list[Fault]) -> Importance:
-    if value is None:
-        return "vital"
-    found = _IMPORTANCE.get(str(value).strip().lower())
-    if found is None:
-        message = f"importance {shown_json(value)} is neither vital nor okay; read as okay"
-        faults.append(Fault(place, "unknown importance", message, stops=False))
-        return "okay"
-    return found
-
-
-def _require_unique(nuggets: Sequence[BankQuestion], path: Path) -> None:
-    seen: set[tuple[str, str]] = set()
-    for one in nuggets:
-        if (one.query, one.id) in seen:
-            raise ValueError(f"{path}: nugget {one.id!r} of topic {one.query!r} stands twice; wanted unique ids")
-        seen.add((one.query, one.id))
+def _combine(value: object) -> object:
+    return "or" if value == "Default" else value
 
 
 def of_whole_documents(nuggets: Sequence[BankQuestion]) -> tuple[BankQuestion, ...]:

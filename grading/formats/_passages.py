@@ -11,6 +11,7 @@ from typing import NamedTuple
 from grading._records import BankQuestion
 from grading._table_rows import FileRow, read_rows
 from grading.formats import _fields as fields
+from grading.formats._bank_files import by_query
 
 PASSAGE = ("passage_id", "paragraph_id", "docid", "doc_id", "docno", "id", "passage")
 TEXT = ("text", "body", "content", "contents", "passage_text", "segment", "passage")
@@ -68,9 +69,7 @@ def pair(bank: Sequence[BankQuestion], passages: Iterable[Passage]) -> Paired:
     A passage that several systems returned is graded once. Raises `ValueError` when no passage has a question, and when
     systems returned different texts under one id.
     """
-    questions: dict[str, list[BankQuestion]] = {}
-    for one in bank:
-        questions.setdefault(one.query, []).append(one)
+    questions = by_query(bank)
     pool = pooled(passages, questions)
     pairs = [PassageQuestion(question, one) for one in pool for question in questions.get(one.query, ())]
     if not pairs:

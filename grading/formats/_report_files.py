@@ -9,17 +9,18 @@ tool's `topic -> run -> sentence number -> text`, whose citations stand in a sec
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from examcore import JsonRecord, json_kind, parse_json_object, read_text, shown_json
+from examcore import json_kind, shown_json
 from grading._records import Sentence, SystemReport
+from grading._table_rows import FileRow
 from grading.formats._annotated_reports import annotated_reports, is_annotated
 from grading.formats._citations import RecordPlace, cited
 from grading.formats._file_faults import Fault
+from grading.formats._json_files import read_json_records
 
 SENTENCES = ("responses", "answer", "sentences")
 OF_REPORTS = frozenset({"metadata", "run_id", "references"})
@@ -109,52 +110,17 @@ def _files(path: Path) -> list[Path]:
 
 
 def _file_reports(path: Path, sentences_by_citation: str | Path | None, faults: list[Fault]) -> Iterator[LocatedReport]:
-    text = read_text(path)
-    whole = _parsed(text)
-    if isinstance(whole, dict) and is_annotated(whole):
-        for report in annotated_reports(whole, path, sentences_by_citation, faults):
-            yield LocatedReport(f"{path}, topic {report.topic}, run {report.run}", report)
-        return
-    if sentences_by_citation is not None:
-        raise ValueError(f"{path}: holds citations of its own; wanted no file of sentences by citation")
-    for record in _records(text, whole, path, faults):
-        one = _report(record, faults)
-        if one is not None:
+    for record in read_json_records(path, faults):
+        if is_annotated(record.fields):
+            for report in annotated_reports(record.fields, path, sentences_by_citation, faults):
+                yield LocatedReport(f"{path}, topic {report.topic}, run {report.run}", report)
+        elif sentences_by_citation is not None:
+            raise ValueError(f"{path}: holds citations of its own; wanted no file of sentences by citation")
+        elif (one := _report(record, faults)) is not None:
             yield LocatedReport(record.place, one)
 
 
-def _parsed(text: str) -> object:
-    """The value of a file that is one JSON value; None for JSON lines."""
-    try:
-        return json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
-        return None
-
-
-def _records(text: str, whole: object, path: Path, faults: list[Fault]) -> Iterator[JsonRecord]:
-    if isinstance(whole, dict):
-        yield JsonRecord(f"{path}:1", whole)
-    elif isinstance(whole, list):
-        for number, one in enumerate(whole, start=1):
-            place = f"{path}: record {number}"
-            if isinstance(one, dict):
-                yield JsonRecord(place, one)
-            else:
-                faults.append(Fault(place, "malformed line", f"found JSON {json_kind(one)}; wanted an object"))
-    else:
-        for number, line in enumerate(text.split("\n"), start=1):
-            if line.strip():
-                yield from _line(line, f"{path}:{number}", faults)
-
-
-def _line(line: str, place: str, faults: list[Fault]) -> Iterator[JsonRecord]:
-    try:
-        yield JsonRecord(place, parse_json_object(line, place))
-    except ValueError as error:
-        faults.append(Fault(place, "malformed line", str(error).removeprefix(f"{place}: ")))
-
-
-def _report(record: JsonRecord, faults: list[Fault]) -> SystemReport | None:
+def _report(record: FileRow, faults: list[Fault]) -> SystemReport | None:
     """The report of a record, or None where it names no run, no topic or no sentences."""
     here = RecordPlace(record.place, faults)
     field = next((name for name in SENTENCES if name in record.fields), None)

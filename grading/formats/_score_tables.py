@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ TOPIC: Columns = {"topic": ("query", "qid", "topic_id", "query_id")}
 QUESTION: Columns = {"question": ("question_id", "nugget", "nugget_id")}
 SCORE: Columns = {"score": ("value", "mean")}
 _AGGREGATES = frozenset({"all", "amean", "overall"})
+
+Row = TypeVar("Row")
+Column = TypeVar("Column")
 
 
 class ScoreTable(NamedTuple):
@@ -71,13 +74,19 @@ def read_scores(path: str | Path) -> ScoreTable:
 
 def table_of(cells: Mapping[tuple[str, str], float], name: str = "scores") -> ScoreTable:
     """The table of `(system, topic) -> score`, both in order of first appearance."""
-    systems = list(dict.fromkeys(system for system, _ in cells))
-    topics = list(dict.fromkeys(topic for _, topic in cells))
-    values = np.full((len(systems), len(topics)), np.nan)
-    rows, columns = ({one: at for at, one in enumerate(names)} for names in (systems, topics))
-    for (system, topic), value in cells.items():
-        values[rows[system], columns[topic]] = value
-    return ScoreTable(name, tuple(systems), tuple(topics), values)
+    return ScoreTable(name, *grid_of(cells))
+
+
+def grid_of(
+    cells: Mapping[tuple[Row, Column], float],
+) -> tuple[tuple[Row, ...], tuple[Column, ...], NDArray[np.float64]]:
+    """Rows, columns and values `[rows, columns]` of cells, in order of first appearance; NaN where there is none."""
+    rows = {row: at for at, row in enumerate(dict.fromkeys(row for row, _ in cells))}
+    columns = {column: at for at, column in enumerate(dict.fromkeys(column for _, column in cells))}
+    values = np.full((len(rows), len(columns)), np.nan)
+    for (row, column), value in cells.items():
+        values[rows[row], columns[column]] = value
+    return tuple(rows), tuple(columns), values
 
 
 def cells_of(rows: Iterable[FileRow], key: Sequence[str], value: str) -> dict[tuple[str, ...], float]:

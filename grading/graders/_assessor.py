@@ -1,7 +1,7 @@
-"""Asking a language model about passages, here or on an engine's workers; every answer is kept as it comes.
+"""Asking a language model about passages, in this process or on an engine's workers; every answer is stored at once.
 
-A prompt is known by its words, the model's name and settings: what was asked once is not asked again, however the
-command was stopped. A passage too long for the model is cut at its end, and how much is told.
+Answers are stored by the prompt and the model's name and settings, so that no prompt is asked twice, even if the
+command is stopped. A passage too long for the model is cut at its end, and the result says by how much.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from examcore import (
+    Arrival,
     Chunk,
     FailedError,
     LanguageModel,
@@ -24,18 +25,20 @@ from examcore import (
     Question,
     RemoteLanguageModel,
     ReplyStore,
+    StoredReply,
 )
-from examcore import StoredReply as Kept
 from rag import NO_CHOICE, Examinee, LikelihoodExaminee, Task, TaskAnswer, TaskFailure, exam_prompt, fit_passages
 
 TOGETHER = 256
-"""Prompts that are handed over together; answers are told of in their order."""
+"""Prompts that are submitted together."""
 ALONE = 8
-"""The same where one model answers one after the other: what is done is told sooner."""
+"""The same for a single model in this process, so that progress is reported sooner."""
+NORMALIZATION = "character"
+"""Choices are scored by log-likelihood per character, as pipelines score them by default."""
 
 
 class PassagePrompt(NamedTuple):
-    """A prompt with a passage in it, empty for one without; `about` names it in errors."""
+    """A prompt and the passage in it, empty if there is none; `about` names the prompt in errors."""
 
     about: str
     prompt: Prompt
@@ -44,7 +47,7 @@ class PassagePrompt(NamedTuple):
 
 
 class AssessorReply(NamedTuple):
-    """A reply, or why there is none; `cut` characters of the passage were not read."""
+    """A reply, or why there is none; `cut` is how many characters of the passage were not read."""
 
     text: str | NoReply
     cut: int = 0
@@ -58,14 +61,14 @@ class ChoiceLikelihoods(NamedTuple):
 
 
 class Assessor:
-    """An `Examinee` that writes replies to prompts, and reads the log-likelihoods of choices as pipelines do.
+    """An `Examinee` that replies to prompts, and scores choices by their log-likelihoods as pipelines do.
 
-    `batch` prompts are written together; with 1 no reply depends on those beside it, wherever it is written.
+    `batch` prompts are generated together; with 1 no reply depends on other prompts.
     """
 
-    def __init__(self, model: LanguageModel, normalization: str = "character", batch: int = 1) -> None:
+    def __init__(self, model: LanguageModel, batch: int = 1) -> None:
         self._model, self._batch = model, batch
-        self._scorer = LikelihoodExaminee(model, normalization)
+        self._scorer = LikelihoodExaminee(model, NORMALIZATION)
         self.settings: Mapping[str, object] = {
             **self._scorer.settings,
             "name": model.name,
@@ -73,12 +76,12 @@ class Assessor:
         }
 
     def check(self, tasks: Sequence[Task]) -> None:
-        """Refuse a prompt that cannot fit, and a server that cannot do what is asked."""
+        """Refuse choices whose prompt does not fit."""
         if tasks and tasks[0].question.choices:
             self._scorer.check(tasks)
 
     def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
-        """The reply to each task without choices; the choice by likelihood of each with them."""
+        """The reply to each task, or the choice by likelihood if the tasks have choices."""
         if tasks and tasks[0].question.choices:
             yield from self._scorer.answer(tasks)
             return
@@ -89,29 +92,30 @@ class Assessor:
     def _written(self, start: int, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
         fitted = [fit_passages(one, self._model, _shortened(one), (), _room(one)) for one in tasks]
         prompts, room = [one.prompt for one in fitted], max(map(_room, tasks))
-        if isinstance(self._model, RemoteLanguageModel):
-            for arrival in self._model.replies(prompts, max_tokens=room):
-                if isinstance(arrival.value, NoReply):
-                    yield TaskFailure(start + arrival.place, arrival.value.reason)
-                    continue
+        for arrival in self._replies(prompts, room):
+            place = start + arrival.place
+            if isinstance(arrival.value, NoReply):
+                yield TaskFailure(place, arrival.value.reason)
+            else:
                 tokens = Likelihoods((), (arrival.written_tokens,), arrival.prompt_tokens)
-                yield TaskAnswer(
-                    start + arrival.place, NO_CHOICE, tokens, (), 0.0, arrival.value, cut=fitted[arrival.place].cut
-                )
+                cut = fitted[arrival.place].cut
+                yield TaskAnswer(place, NO_CHOICE, tokens, (), 0.0, arrival.value, cut=cut)
+
+    def _replies(self, prompts: Sequence[Prompt], room: int) -> Iterator[Arrival[str]]:
+        if isinstance(self._model, RemoteLanguageModel):
+            yield from self._model.replies(prompts, max_tokens=room)
             return
-        texts = self._model.generate(prompts, max_tokens=room)
-        for place, text in enumerate(texts):
-            read = self._model.count_tokens(prompts[place].user)
-            tokens = Likelihoods((), (self._model.count_tokens(text),), read)
-            yield TaskAnswer(start + place, NO_CHOICE, tokens, (), 0.0, text, cut=fitted[place].cut)
+        count = self._model.count_tokens
+        for place, text in enumerate(self._model.generate(prompts, max_tokens=room)):
+            yield Arrival(place, text, count(prompts[place].user), count(text))
 
 
 @dataclass
 class CachedAssessor:
     """An assessor whose answers are kept in a store; `usage` counts what they cost.
 
-    With a `batch` above 1 a batch that is not wholly in the store is written as a whole, because its replies may depend
-    on each other. `together` prompts are handed over before any of them is told of.
+    With a `batch` above 1, a batch that is not completely in the store is generated as a whole, because its replies may
+    depend on each other. `together` prompts are submitted before the first reply is returned.
     """
 
     assessor: Examinee
@@ -121,11 +125,11 @@ class CachedAssessor:
     usage: ModelUsage = field(default_factory=ModelUsage)
 
     def replies(self, asked: Iterable[PassagePrompt]) -> Iterator[AssessorReply]:
-        """The reply to each prompt, in order; prompts are taken up a group at a time, as they may be many."""
+        """The reply to each prompt, in order; prompts are consumed a group at a time."""
         prompts = iter(asked)
         while group := list(islice(prompts, max(self.together - self.together % self.batch, self.batch))):
             keys = [self._key("graded text", one.prompt, one.max_tokens) for one in group]
-            lost = self._ask([_task(one) for one in group], keys, _text)
+            lost = self._ask([_task(one) for one in group], keys, lambda answer: [answer.reply, answer.cut])
             for key in keys:
                 yield AssessorReply(lost[key]) if key in lost else AssessorReply(*json.loads(self._kept(key)))
 
@@ -143,7 +147,7 @@ class CachedAssessor:
     def _ask(
         self, tasks: Sequence[Task], keys: Sequence[str], value: Callable[[TaskAnswer], object]
     ) -> dict[str, NoReply]:
-        """Ask what is not in the store, each once, and keep it; returns why there is no answer, by key."""
+        """Ask once for each answer that is not in the store, and store it; returns why answers are missing, by key."""
         missing = self._missing(keys)
         self.usage += ModelUsage(calls=len(keys), cached=len(keys) - len(missing))
         lost: dict[str, NoReply] = {}
@@ -151,18 +155,18 @@ class CachedAssessor:
         if not wanted:
             return lost
         self.assessor.check(wanted)
-        for said in self.assessor.answer(wanted):
-            key = keys[missing[said.place]]
-            if isinstance(said, TaskFailure):
-                lost[key] = NoReply(said.reason)
+        for answer in self.assessor.answer(wanted):
+            key = keys[missing[answer.place]]
+            if isinstance(answer, TaskFailure):
+                lost[key] = NoReply(answer.reason)
                 continue
-            read, written = said.likelihoods.prompt_tokens, sum(said.likelihoods.tokens)
-            self.store.add([Kept(key, json.dumps(value(said)), read, written, said.seconds)])
-            self.usage += ModelUsage(prompt_tokens=read, written_tokens=written, seconds=said.seconds)
+            read, written = answer.likelihoods.prompt_tokens, sum(answer.likelihoods.tokens)
+            self.store.add([StoredReply(key, json.dumps(value(answer)), read, written, answer.seconds)])
+            self.usage += ModelUsage(prompt_tokens=read, written_tokens=written, seconds=answer.seconds)
         return lost
 
     def _missing(self, keys: Sequence[str]) -> list[int]:
-        """The places to ask: each key once, or whole batches."""
+        """The indices to ask for: each key once, or whole batches."""
         absent = [self.store.get(key) is None for key in keys]
         if self.batch == 1:
             first = {key: place for place, key in reversed(list(enumerate(keys)))}
@@ -173,7 +177,7 @@ class CachedAssessor:
     def _kept(self, key: str) -> str:
         kept = self.store.get(key)
         if kept is None:
-            raise FailedError("model: gave no answer to a prompt and no reason; wanted either")
+            raise FailedError("model: returned neither an answer to a prompt nor a reason; wanted either")
         return kept.value
 
     def _key(self, kind: str, prompt: Prompt, options: object) -> str:
@@ -182,15 +186,18 @@ class CachedAssessor:
 
 
 def choice_task(question: Question, passage: str) -> Task:
-    """The task of choosing with a passage, or without any where it is empty."""
-    chunks = (Chunk("", "", passage, 0, len(passage)),) if passage else ()
+    """The task of choosing an answer with a passage, or without one if it is empty."""
+    chunks = _chunks(passage)
     return Task(question, exam_prompt(question, chunks), (), (), chunks, ())
 
 
 def _task(asked: PassagePrompt) -> Task:
     question = Question(asked.about, "", (), 0, metadata={"max_tokens": asked.max_tokens})
-    chunks = (Chunk("", "", asked.passage, 0, len(asked.passage)),) if asked.passage else ()
-    return Task(question, asked.prompt, (), (), chunks, ())
+    return Task(question, asked.prompt, (), (), _chunks(asked.passage), ())
+
+
+def _chunks(passage: str) -> tuple[Chunk, ...]:
+    return (Chunk("", "", passage, 0, len(passage)),) if passage else ()
 
 
 def _room(task: Task) -> int:
@@ -200,7 +207,7 @@ def _room(task: Task) -> int:
 
 
 def _shortened(task: Task) -> Callable[[Question, Sequence[Chunk], object], Prompt]:
-    """How the task's prompt is written with a part of its passage."""
+    """A function that writes the task's prompt with a part of its passage."""
     if not task.chunks:
         return lambda _, __, ___: task.prompt
     before, _, after = task.prompt.user.rpartition(task.chunks[0].text)
@@ -211,10 +218,6 @@ def _shortened(task: Task) -> Callable[[Question, Sequence[Chunk], object], Prom
     return write
 
 
-def _text(said: TaskAnswer) -> object:
-    return [said.reply, said.cut]
-
-
-def _sums(said: TaskAnswer) -> object:
-    found = said.likelihoods
-    return [list(found.sums), list(found.tokens), found.prompt_tokens, said.cut]
+def _sums(answer: TaskAnswer) -> object:
+    found = answer.likelihoods
+    return [list(found.sums), list(found.tokens), found.prompt_tokens, answer.cut]

@@ -1,13 +1,13 @@
-"""EXAM's own reader: which choice of an exam question an article supports, read by `rag`'s answer selection.
+"""EXAM's own reader: which choice of an exam question an article supports, using `rag`'s answer selection.
 
-The rule (after Sander and Dietz 2021, section 3.2.2: assertions without text support are eliminated, the most likely of
-the others is the answer, and where all are rejected the question is not answered):
+The rule follows Sander and Dietz (2021, section 3.2.2): choices without support in the text are eliminated, the most
+likely of the others is the answer, and a question with no choice left is not answered.
 
-1. Each choice is scored after the question with each passage of the article, and after the question alone, by the
-   prompt and the normalisation that pipelines sit the exam with.
-2. A passage supports a choice when it raises the choice's log-likelihood by more than `margin` nats, and also by more
-   than `margin` beyond what it raises the other choices' in the mean: a text of the same kind raises all of them
-   together, whatever it says. A choice that no passage supports is eliminated.
+1. Each choice is scored after the question with each passage of the article, and after the question alone, with the
+   prompt and the normalisation of the pipelines.
+2. A passage supports a choice if it raises the choice's log-likelihood by more than `margin` nats, and also by more
+   than `margin` above its mean effect on the other choices, since any text of the same kind raises all choices. A
+   choice that no passage supports is eliminated.
 3. The answer is the choice with the highest score after a passage that supports it; without one there is no answer.
 """
 
@@ -24,41 +24,35 @@ from examcore import Exam, Likelihoods, NoReply, Question
 from grading._records import Grade
 from grading.formats._articles import Articles
 from grading.formats._passages import PassageQuestion
-from grading.graders._assessor import CachedAssessor, ChoiceLikelihoods, choice_task
+from grading.graders._assessor import NORMALIZATION, CachedAssessor, ChoiceLikelihoods, choice_task
 from grading.graders._graders import NO_REPLY, GraderResult
 from rag import EXAM_PROMPT_VERSION, ChoiceEvidence, Task, normalized_scores
 
 MARGIN = 2.0
-"""Nats, where none is calibrated (`grading.graders._calibration`): a passage that supports a choice makes it at least
-seven times as likely. The supports found are kept with the grades."""
+"""Nats, if no margin is calibrated (`grading.graders._calibration`): support makes a choice at least seven times as
+likely. The support found is stored with the grades."""
 TOGETHER = 64
-"""Articles and questions whose likelihoods are asked for together."""
+"""Pairs of article and question whose likelihoods are requested together."""
 ABSTAINED, WRONG, RIGHT = "abstained", "wrong choice", "right choice"
 
 
 class Chosen(NamedTuple):
-    """The choice an article supports (None: it supports none), the passage's place, and the support in nats."""
+    """The index of the choice that an article supports (None if none), that of the passage, and the support in nats."""
 
     choice: int | None
     passage: int
     support: float
 
 
-def supported(
-    closed: Sequence[float], read: Sequence[Likelihoods], texts: Sequence[str], margin: float, normalization: str
-) -> Chosen:
-    """The rule above: `closed` log-likelihoods `[choices]` without a passage, `read` those with each passage."""
+def supported(closed: Sequence[float], read: Sequence[Likelihoods], texts: Sequence[str], margin: float) -> Chosen:
+    """The choice by the rule above; `closed` `[choices]` are log-likelihoods of `texts` without a passage, in nats."""
     if not read:
         return Chosen(None, -1, math.nan)
     lift = np.array([one.sums for one in read]) - np.array(closed)
     others = (lift.sum(axis=1, keepdims=True) - lift) / max(len(texts) - 1, 1)
     support = np.minimum(lift, lift - others)
-    ranked = np.array(
-        [
-            normalized_scores(ChoiceEvidence(tuple(texts), one.sums, one.tokens, tuple(closed)), normalization)
-            for one in read
-        ]
-    )
+    evidence = (ChoiceEvidence(tuple(texts), one.sums, one.tokens, tuple(closed)) for one in read)
+    ranked = np.array([normalized_scores(one, NORMALIZATION) for one in evidence])
     standing = np.where(support > margin, ranked, -np.inf)
     passage, choice = np.unravel_index(int(standing.argmax()), standing.shape)
     if not np.isfinite(standing[passage, choice]):
@@ -74,13 +68,12 @@ class ChoiceReader:
     exam: Exam
     articles: Articles
     margin: float = MARGIN
-    normalization: str = "character"
     name: str = "choices"
 
     @property
     def settings(self) -> Mapping[str, object]:
         """Prompt version, normalisation and margin."""
-        return {"prompt": EXAM_PROMPT_VERSION, "normalization": self.normalization, "margin": self.margin}
+        return {"prompt": EXAM_PROMPT_VERSION, "normalization": NORMALIZATION, "margin": self.margin}
 
     def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
         """All of them."""
@@ -97,23 +90,25 @@ class ChoiceReader:
                 yield self._graded(one, questions[one.question.id], [next(found) for _ in some])
 
     def _tasks(self, pair: PassageQuestion, question: Question) -> list[Task]:
-        """The question without a passage, and with each of the article's."""
+        """The question without a passage, and with each passage of the article."""
         passages = self.articles.passages[(pair.passage.query, pair.passage.id)]
         return [choice_task(question, text) for text in ("", *(one.text for one in passages))]
 
     def _graded(self, pair: PassageQuestion, question: Question, found: Sequence[ChoiceLikelihoods]) -> GraderResult:
         query, article = pair.passage.query, pair.passage.id
-        lost = next((one.likelihoods for one in found if isinstance(one.likelihoods, NoReply)), None)
         cut = sum(one.cut for one in found)
+
+        def result(grade: float, answer: str, reply: str, rule: str) -> GraderResult:
+            return GraderResult(Grade(query, article, question.id, grade, answer, reply), rule, cut)
+
+        lost = next((one.likelihoods for one in found if isinstance(one.likelihoods, NoReply)), None)
         if lost is not None:
-            return GraderResult(Grade(query, article, question.id, math.nan, "", lost.reason), NO_REPLY, cut)
+            return result(math.nan, "", lost.reason, NO_REPLY)
         closed, *read = [one.likelihoods for one in found if not isinstance(one.likelihoods, NoReply)]
-        chosen = supported(closed.sums, read, question.choices, self.margin, self.normalization)
-        passage = self.articles.passages[(query, article)][chosen.passage].id
+        chosen = supported(closed.sums, read, question.choices, self.margin)
         if chosen.choice is None:
-            said = f"no passage supports a choice (at most {chosen.support:.3f} nats)"
-            return GraderResult(Grade(query, article, question.id, 0.0, "", said), ABSTAINED, cut)
-        right = chosen.choice == question.key
-        said = f"passage {passage} supports it by {chosen.support:.3f} nats"
-        grade = Grade(query, article, question.id, float(right), question.choices[chosen.choice], said)
-        return GraderResult(grade, RIGHT if right else WRONG, cut)
+            return result(0.0, "", f"no passage supports a choice (at most {chosen.support:.3f} nats)", ABSTAINED)
+        passage = self.articles.passages[(query, article)][chosen.passage].id
+        is_right = chosen.choice == question.key
+        reply = f"passage {passage} supports it by {chosen.support:.3f} nats"
+        return result(float(is_right), question.choices[chosen.choice], reply, RIGHT if is_right else WRONG)

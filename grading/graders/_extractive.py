@@ -1,8 +1,8 @@
-"""Extractive readers: a span of the passage, or none, as of models trained on SQuAD 2.0 (Rajpurkar et al. 2018).
+"""Extractive readers, which find a span of the passage or none: models trained on SQuAD 2.0 (Rajpurkar et al. 2018).
 
-A passage longer than the model is read in overlapping windows. The answer is the span with the highest sum of start and
-end logits; a window's null score is that sum at its first token, and where the best span is not more than `threshold`
-above the lowest null score of any window, the question is unanswerable.
+A passage longer than the model's input is read in overlapping windows. The answer is the span with the highest sum of
+start and end logits. A window's null score is that sum at its first token; the question is unanswerable if the best
+span is not more than `threshold` above the lowest null score of any window.
 """
 
 from __future__ import annotations
@@ -18,23 +18,22 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore import ReplyStore
-from examcore import StoredReply as Kept
+from examcore import ReplyStore, StoredReply
 from grading.formats._passages import PassageQuestion, keyed
 from grading.graders._assessor import AssessorReply
 from grading.graders._graders import GraderResult, graded_answer
 from grading.graders._reply_parsing import UNANSWERABLE
 
 LONGEST = 30
-"""Tokens of an answer."""
+"""The most tokens of an answer."""
 WINDOW, STRIDE = 384, 128
-"""Tokens of a window with the question, and of the overlap of two windows."""
+"""Tokens of a window, question included, and of the overlap of two windows."""
 
 Floats = NDArray[np.float64]
 
 
 class Span(NamedTuple):
-    """The best span of a passage in characters, its score, and the null score; no span: `start` and `end` 0."""
+    """The best span of a passage in characters, its score, and the null score; `start` and `end` are 0 without one."""
 
     start: int
     end: int
@@ -52,7 +51,7 @@ class SpanReader(Protocol):
 
     @property
     def settings(self) -> Mapping[str, object]:
-        """What decides its spans besides its name."""
+        """What determines its spans besides its name."""
         ...
 
     def read(self, question: str, passage: str) -> Span:
@@ -61,21 +60,15 @@ class SpanReader(Protocol):
 
 
 def best_span(start: Floats, end: Floats, allowed: NDArray[np.bool_], longest: int = LONGEST) -> tuple[int, int, float]:
-    """The tokens `(first, last)` with the highest `start[first] + end[last]`, and that sum.
+    """The span of tokens `(first, last)` with the highest `start[first] + end[last]`, and that sum.
 
-    Both are `allowed`, the last not before the first, and there are at most `longest`; the sum is -inf without any.
+    Both tokens are `allowed` and the span has 1 to `longest` tokens; the sum is -inf if there is none.
     """
-    sums = np.where(allowed[:, None] & allowed[None, :], start[:, None] + end[None, :], -np.inf)
-    sums = _within(sums, longest)
+    length = np.arange(len(end)) - np.arange(len(start))[:, None]
+    possible = allowed[:, None] & allowed & (length >= 0) & (length < longest)
+    sums = np.where(possible, start[:, None] + end, -np.inf)
     first, last = np.unravel_index(int(sums.argmax()), sums.shape)
     return int(first), int(last), float(sums[first, last])
-
-
-def _within(sums: Floats, longest: int) -> Floats:
-    """Sums of spans from 1 to `longest` tokens; others are -inf."""
-    length = np.arange(sums.shape[1])[None, :] - np.arange(sums.shape[0])[:, None]
-    found: Floats = np.where((length >= 0) & (length < longest), sums, -np.inf)
-    return found
 
 
 @dataclass(frozen=True)
@@ -89,11 +82,11 @@ class ExtractiveGrader:
 
     @property
     def settings(self) -> Mapping[str, object]:
-        """What decides the spans, and the threshold."""
+        """The reader's settings and the threshold."""
         return {**self.reader.settings, "threshold": self.threshold}
 
     def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
-        """Those whose question has a key."""
+        """The pairs whose question has a key."""
         return keyed(pairs)
 
     def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
@@ -102,7 +95,7 @@ class ExtractiveGrader:
             span = self._span(one.question.question, one.passage.text)
             is_answered = span.score - span.null > self.threshold
             text = one.passage.text[span.start : span.end].strip() if is_answered else ""
-            yield graded_answer(one, AssessorReply(text or UNANSWERABLE[0], 0))
+            yield graded_answer(one, AssessorReply(text or UNANSWERABLE[0]))
 
     def _span(self, question: str, passage: str) -> Span:
         parts = ["span", self.reader.name, dict(self.reader.settings), question, passage]
@@ -111,7 +104,7 @@ class ExtractiveGrader:
         if kept is None:
             before = time.perf_counter()
             found = self.reader.read(question, passage)
-            self.store.add([Kept(key, json.dumps(found), 0, 0, time.perf_counter() - before)])
+            self.store.add([StoredReply(key, json.dumps(found), 0, 0, time.perf_counter() - before)])
             return found
         return Span(*json.loads(kept.value))
 
@@ -167,13 +160,13 @@ class TransformersReader:
         )
 
     def _nowhere(self, ids: Sequence[int]) -> int:
-        """The place whose logits say that the passage holds no answer: the classification token, else the first."""
-        mark = self._tokenizer.cls_token_id
-        return list(ids).index(mark) if mark in ids else 0
+        """The index whose logits are the null score: that of the classification token, or the first."""
+        token = self._tokenizer.cls_token_id
+        return list(ids).index(token) if token in ids else 0
 
 
 def _positions(model: Any) -> int | None:
-    """The longest input a model has places for, None for any; RoBERTa's begin behind its padding."""
+    """The longest input of a model, None for any; the positions of RoBERTa start after its padding index."""
     known = int(getattr(model.config, "max_position_embeddings", None) or 0)
     if known <= 0:
         return None
@@ -183,7 +176,7 @@ def _positions(model: Any) -> int | None:
 
 
 def load_reader(name: str, device: str = "auto") -> TransformersReader:
-    """A SQuAD 2.0 reader by folder or hub name; raises `OSError` or `ValueError` in one line."""
+    """Load a SQuAD 2.0 reader by folder or hub name; raises `OSError` or `ValueError` with one line."""
     import torch
     from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
@@ -197,11 +190,11 @@ def load_reader(name: str, device: str = "auto") -> TransformersReader:
         with quiet_libraries():
             tokenizer = AutoTokenizer.from_pretrained(name, **options)
             model, report = AutoModelForQuestionAnswering.from_pretrained(name, output_loading_info=True, **options)
-    except Exception as error:  # whatever the libraries below raise, the user reads one line
+    except Exception as error:  # whatever the libraries raise, the user gets one line
         raise OSError(f"reader {name}: cannot be loaded: {first_error_line(error)}") from error
     if any(one.startswith("qa_outputs") for one in report["missing_keys"]):
         raise ValueError(f"reader {name}: its weights have no question-answering head; wanted a SQuAD 2.0 model")
     if not tokenizer.is_fast:
-        raise ValueError(f"reader {name}: its tokenizer gives no offsets; wanted one with a tokenizer.json")
+        raise ValueError(f"reader {name}: its tokenizer has no offsets; wanted one with a tokenizer.json")
     short = Path(name).resolve().name if Path(name).is_dir() else name
     return TransformersReader(model.to(device), tokenizer, short)

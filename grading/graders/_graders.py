@@ -1,13 +1,14 @@
-"""Graders: how well a passage answers a question. Extract and verify, rate, or judge without questions.
+"""Graders of how well a passage answers a question: extract and verify, rate, or judge without questions.
 
-Every grader says for each pair a grade, or NaN with the reply that fits no rule; replies are parsed by
-`grading.graders._reply_parsing`, keys compared by `grading.graders._verification`.
+Every grader gives each pair a grade, or NaN with a reply that cannot be parsed. Replies are parsed by
+`grading.graders._reply_parsing`, answers are compared with keys by `grading.graders._verification`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from examcore import NoReply, Prompt
@@ -42,8 +43,12 @@ NO_REPLY = "no reply"
 MATCH, NO_MATCH, VERIFIED = "match", "no match", "verified"
 FEW = 8
 """Tokens of a reply that is one word or number."""
+RATING_TOKENS = 16
+"""Tokens of a rating, with room for a short remark."""
+ANSWER_TOKENS = 48
+"""Tokens of an extracted answer."""
 RELEVANCE = "relevance"
-"""The question id of judgements that concern no question of the bank."""
+"""The question id of judgements without a question of the bank."""
 
 
 class GraderResult(NamedTuple):
@@ -55,24 +60,24 @@ class GraderResult(NamedTuple):
 
 
 class Grader(Protocol):
-    """Grades pairs, in order; `name` and `settings` (prompt versions and all else that decides) are kept with them."""
+    """Grades pairs in order; `name` and `settings` are stored with the grades."""
 
     @property
     def name(self) -> str:
-        """The name it is chosen by."""
+        """The name of the grader on the command line."""
         ...
 
     @property
     def settings(self) -> Mapping[str, object]:
-        """What decides the grades besides the model."""
+        """What determines the grades besides the model, such as prompt versions."""
         ...
 
     def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
-        """The pairs it can grade; those left out are counted by who asks."""
+        """The pairs it can grade."""
         ...
 
     def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        """One grade per pair."""
+        """The grade of each pair."""
         ...
 
 
@@ -82,7 +87,6 @@ class SelfRating:
 
     asking: CachedAssessor
     name: str = "rating"
-    max_tokens: int = 16
     settings: Mapping[str, object] = field(default_factory=lambda: {"prompt": RATING_VERSION})
 
     def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
@@ -91,7 +95,7 @@ class SelfRating:
 
     def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         """See `Grader`."""
-        asked = (_asked(one, rating_prompt, self.max_tokens) for one in pairs)
+        asked = (_asked(one, rating_prompt, RATING_TOKENS) for one in pairs)
         for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
             yield _graded(one, reply, parse_rating)
 
@@ -100,28 +104,27 @@ class SelfRating:
 class QaGrader:
     """The model extracts an answer, which is compared with the key: 0 or 1 (EXAM++, section 4.2.1).
 
-    `verify`: `words` compares by the word rule; `model` asks the model about the answers that the word rule rejects.
-    Questions without a key are left out.
+    With `verify="model"` the model is asked about the answers that the word rule rejects. Questions without a key are
+    left out.
     """
 
     asking: CachedAssessor
     verify: Verify = "words"
     name: str = "qa"
-    max_tokens: int = 48
 
     @property
     def settings(self) -> Mapping[str, object]:
-        """The prompts' versions and how answers are verified."""
+        """The versions of the prompts and how answers are verified."""
         asked = {"verify_prompt": VERIFY_VERSION} if self.verify == "model" else {}
         return {"prompt": QA_VERSION, "verify": self.verify, **asked}
 
     def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
-        """Those whose question has a key."""
+        """The pairs whose question has a key."""
         return keyed(pairs)
 
     def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         """See `Grader`."""
-        asked = (_asked(one, qa_prompt, self.max_tokens) for one in pairs)
+        asked = (_asked(one, qa_prompt, ANSWER_TOKENS) for one in pairs)
         group: list[GraderResult] = []
         for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
             group.append(graded_answer(one, reply))
@@ -131,25 +134,25 @@ class QaGrader:
         yield from self._verified(group, pairs)
 
     def _verified(self, found: list[GraderResult], pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        """The grades, once the model has judged the answers that the word rule rejects."""
+        """The grades after the model has judged the answers that the word rule rejects."""
         if self.verify == "words":
             yield from found
             return
         questions = {(one.question.query, one.question.id): one.question for one in pairs}
-        unsure = [place for place, one in enumerate(found) if one.rule == NO_MATCH]
-        grades = [found[place].grade for place in unsure]
+        rejected = [place for place, one in enumerate(found) if one.rule == NO_MATCH]
+        grades = [found[place].grade for place in rejected]
         prompts = [verify_prompt(questions[(one.query, one.question)], one.answer) for one in grades]
         asked = [PassagePrompt(one.question, prompt, "", FEW) for one, prompt in zip(grades, prompts, strict=True)]
-        for place, reply in zip(unsure, self.asking.replies(asked), strict=True):
+        for place, reply in zip(rejected, self.asking.replies(asked), strict=True):
             found[place] = _second(found[place], reply)
         yield from found
 
 
 @dataclass(frozen=True)
 class DirectRelevance:
-    """The baseline without questions: is the passage relevant for the query (yes or no: 1 or 0; or 0 to 2).
+    """The baseline without questions: whether the passage is relevant for the query (no or yes: 0 or 1; or 0 to 2).
 
-    `queries` leads from a query's id to its text; an id that it lacks stands for itself. `shots` solved examples.
+    `queries` maps a query's id to its text, which is otherwise the id; `shots` is the number of solved examples.
     """
 
     asking: CachedAssessor
@@ -160,7 +163,7 @@ class DirectRelevance:
 
     @property
     def settings(self) -> Mapping[str, object]:
-        """The prompt's version, its scale and examples."""
+        """The prompt's version, scale and number of examples."""
         return {"prompt": RELEVANCE_VERSION, "scale": self.scale, "shots": self.shots}
 
     def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
@@ -181,22 +184,20 @@ class DirectRelevance:
 
 
 def graded_answer(pair: PassageQuestion, reply: AssessorReply) -> GraderResult:
-    """The grade of an extracted answer by the word rule; a key that is met goes before every other rule.
+    """The grade of an extracted answer by the word rule; a match with the key takes precedence over every other rule.
 
-    So a key "no" or "C" can be answered, although "no" and a bare letter otherwise say that there is no answer.
+    So a key "no" or "C" can be answered, although "no" and a bare letter otherwise mean that there is no answer.
     """
     if isinstance(reply.text, NoReply):
         return _graded(pair, reply, parse_answer)
     answer, parsed = cleaned(reply.text), parse_answer(reply.text)
-    told = is_correct(answer, pair.question)
-    truth = any(polarity(one.text, alone=True) is not None for one in pair.question.answers)
-    if told and (parsed.rule == "answer" or truth or _is_literal(answer, pair.question)):
-        parsed = Parsed(1.0, MATCH)
-    elif parsed.rule == "answer":
-        parsed = Parsed(0.0, NO_MATCH)
-    return GraderResult(
-        _grade(pair, parsed, answer if parsed.rule in (MATCH, NO_MATCH) else "", reply), *_by(parsed, reply)
-    )
+    has_truth_key = any(polarity(one.text, alone=True) is not None for one in pair.question.answers)
+    may_match = parsed.rule == "answer" or has_truth_key or _is_literal(answer, pair.question)
+    if may_match and is_correct(answer, pair.question):
+        return _result(pair, reply, Parsed(1.0, MATCH), answer)
+    if parsed.rule == "answer":
+        return _result(pair, reply, Parsed(0.0, NO_MATCH), answer)
+    return _result(pair, reply, parsed)
 
 
 def _is_literal(answer: str, question: BankQuestion) -> bool:
@@ -207,15 +208,13 @@ def _is_literal(answer: str, question: BankQuestion) -> bool:
 def _second(first: GraderResult, reply: AssessorReply) -> GraderResult:
     """The grade after the model was asked about an answer that the word rule rejects."""
     if isinstance(reply.text, NoReply):
-        return GraderResult(_regraded(first.grade, UNPARSED.grade, reply.text.reason), NO_REPLY, first.cut)
+        return first._replace(grade=replace(first.grade, grade=math.nan, reply=reply.text.reason), rule=NO_REPLY)
     parsed = parse_yes_no(reply.text)
-    rule = {"yes": VERIFIED, "no": NO_MATCH}.get(parsed.rule, "unparsed verification")
-    shown = first.grade.reply if rule != "unparsed verification" else reply.text
-    return GraderResult(_regraded(first.grade, parsed.grade, shown), rule, first.cut)
-
-
-def _regraded(grade: Grade, value: float, reply: str) -> Grade:
-    return Grade(grade.query, grade.passage, grade.question, value, grade.answer, reply)
+    if parsed.rule == UNPARSED.rule:
+        grade = replace(first.grade, grade=parsed.grade, reply=reply.text)
+        return first._replace(grade=grade, rule="unparsed verification")
+    rule = VERIFIED if parsed.rule == "yes" else NO_MATCH
+    return first._replace(grade=replace(first.grade, grade=parsed.grade), rule=rule)
 
 
 def _asked(pair: PassageQuestion, prompt: Callable[[str, str], Prompt], max_tokens: int) -> PassagePrompt:
@@ -224,17 +223,11 @@ def _asked(pair: PassageQuestion, prompt: Callable[[str, str], Prompt], max_toke
 
 
 def _graded(pair: PassageQuestion, reply: AssessorReply, parse: Callable[[str], Parsed]) -> GraderResult:
-    if isinstance(reply.text, NoReply):
-        parsed = Parsed(UNPARSED.grade, NO_REPLY)
-        return GraderResult(_grade(pair, parsed, "", reply), *_by(parsed, reply))
-    parsed = parse(reply.text)
-    return GraderResult(_grade(pair, parsed, "", reply), *_by(parsed, reply))
+    parsed = Parsed(math.nan, NO_REPLY) if isinstance(reply.text, NoReply) else parse(reply.text)
+    return _result(pair, reply, parsed)
 
 
-def _grade(pair: PassageQuestion, parsed: Parsed, answer: str, reply: AssessorReply) -> Grade:
-    said = reply.text.reason if isinstance(reply.text, NoReply) else reply.text
-    return Grade(pair.passage.query, pair.passage.id, pair.question.id, parsed.grade, answer, said)
-
-
-def _by(parsed: Parsed, reply: AssessorReply) -> tuple[str, int]:
-    return parsed.rule, reply.cut
+def _result(pair: PassageQuestion, reply: AssessorReply, parsed: Parsed, answer: str = "") -> GraderResult:
+    text = reply.text.reason if isinstance(reply.text, NoReply) else reply.text
+    grade = Grade(pair.passage.query, pair.passage.id, pair.question.id, parsed.grade, answer, text)
+    return GraderResult(grade, parsed.rule, reply.cut)

@@ -1,6 +1,6 @@
-"""The prompts that grade: answer from a passage, rate it, judge it; each has a version, stored with every grade.
+"""The prompts of graders: answer from a passage, rate it, judge it; each has a version, stored with the grades.
 
-The words are ours; the tasks are those of EXAM++ (Farzi and Dietz 2024, Table 2) and of direct relevance judgement.
+The wording is our own; the tasks are those of EXAM++ (Farzi and Dietz 2024, Table 2) and direct relevance judgement.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ RELEVANCE_VERSION = "relevance-1"
 
 Scale = Literal["yes-no", "0-2"]
 Verify = Literal["words", "model"]
-"""How an answer is compared with the key: by the word rule, or by the model where that rejects it."""
+"""How an answer is compared with the key: by the word rule, or also by the model if the word rule rejects it."""
 
 
 class RelevanceExample(NamedTuple):
-    """An example of a judgement: a query, a passage, and its level from 0 to 2."""
+    """A solved example: a query, a passage, and its relevance from 0 to 2."""
 
     query: str
     passage: str
@@ -52,7 +52,7 @@ EXAMPLES: tuple[RelevanceExample, ...] = (
         0,
     ),
 )
-"""Solved examples for the few-shot judgements; both ends of the scale, no fact of a test collection."""
+"""Solved examples for few-shot judgements; they cover the scale and contain no facts of a test collection."""
 
 _RATING = """Rate how well the text below, taken by itself, answers the question.
 5: it answers it fully and correctly
@@ -77,17 +77,17 @@ Reply with one number: 0, 1 or 2."""
 
 
 def rating_prompt(question: str, passage: str) -> Prompt:
-    """How well a passage answers a question, from 0 to 5."""
+    """Ask how well a passage answers a question, from 0 to 5."""
     return Prompt(user=f"{_RATING}\n\n{_text(passage)}\n\nQuestion: {question}", reply="Rating:")
 
 
 def qa_prompt(question: str, passage: str) -> Prompt:
-    """The answer to a question from a passage alone, or "unanswerable"."""
+    """Ask for the answer to a question from a passage alone, or "unanswerable"."""
     return Prompt(user=f"{_QA}\n\n{_text(passage)}\n\nQuestion: {question}", reply="Answer:")
 
 
 def verify_prompt(question: BankQuestion, answer: str) -> Prompt:
-    """Whether an answer says the same as the key."""
+    """Ask whether an answer says the same as the key."""
     joint = " and " if question.combine == "and" else " or "
     key = joint.join(f'"{one.text}"' for one in question.answers)
     return Prompt(
@@ -100,7 +100,7 @@ def verify_prompt(question: BankQuestion, answer: str) -> Prompt:
 def relevance_prompt(
     query: str, passage: str, scale: Scale = "yes-no", examples: Sequence[RelevanceExample] = ()
 ) -> Prompt:
-    """Whether, or how far, a passage is relevant for a query; with solved examples before it."""
+    """Ask whether, or how far, a passage is relevant for a query, after solved examples."""
     shown = [f"{_asked(one.query, one.passage)}\nJudgement: {_level(one.level, scale)}" for one in examples]
     parts = [_YES_NO if scale == "yes-no" else _LEVELS, *shown, _asked(query, passage)]
     return Prompt(user="\n\n".join(parts), reply="Judgement:")

@@ -1,7 +1,7 @@
-"""From what a grading model wrote to a grade; every reply falls under one named rule, or is unparsed (NaN).
+"""Parsing the replies of a grading model into grades; one named rule applies to each, or it is unparsed (NaN).
 
-The rules are those of EXAM++ (Farzi and Dietz 2024, sections 4.2.1 and 4.2.2): a number from 0 to 5 is the rating; with
-no number an answer counts 1, and an expression of `UNANSWERABLE` or an ill-formed answer ("a.", "(iii)") counts 0.
+The rules are those of EXAM++ (Farzi and Dietz 2024, sections 4.2.1 and 4.2.2): a number from 0 to 5 is the rating;
+without a number an answer is 1, and an expression of `UNANSWERABLE` or an ill-formed answer ("a.", "(iii)") is 0.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ UNANSWERABLE = (
 )
 """The expressions of the paper."""
 PHRASES = tuple(one for one in UNANSWERABLE if one != "no" and one != "unknown")
-"""Those that also count inside a short sentence ("The question is unanswerable.")."""
+"""The expressions that also count in a short sentence ("The question is unanswerable.")."""
 SHORT = 16
-"""Words of a reply within which a phrase of `PHRASES` is what the reply says, rather than a part of an answer."""
+"""Words of the longest reply in which one of `PHRASES` is the message, rather than a part of an answer."""
 
 _ILL_FORMED = re.compile(r"[(\[]?\s*(?:[a-e]|i{1,3}|iv|vi{0,3}|ix|x)\s*[)\].:]*", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:[.,]\d+)?(?![\w]|[.,]\d)")
@@ -32,12 +32,12 @@ _RATED = re.compile(r"(?:rating|score|grade|rate)\s*(?:is|:|=|of)?\s*\W*\Z", re.
 _OUT_OF = re.compile(r"(?:/|\bout of)\s*\Z", re.IGNORECASE)
 _OF = re.compile(r"\s*(?:/|out of)\s*(\d+)", re.IGNORECASE)
 _SCALE = re.compile(r"(?<![\w.])0\s*(?:to|-|–)\s*[1-5](?![\w.]\w)", re.IGNORECASE)
-"""The scale itself ("from 0 to 5"), which rates nothing."""
+"""The scale itself ("from 0 to 5"), which is no rating."""
 _TURNS = re.compile(r"<\|[^|>]*\|>|</?s>|<pad>")
 
 
 class Parsed(NamedTuple):
-    """A grade and the rule that gave it; NaN where no rule fits."""
+    """A grade and the rule that gave it; NaN if no rule applies."""
 
     grade: float
     rule: str
@@ -47,11 +47,11 @@ UNPARSED = Parsed(math.nan, "unparsed")
 
 
 def parse_rating(reply: str, top: int = 5) -> Parsed:
-    """A rating from 0 to `top`: the first number in that range that stands alone, else 1 for an answer and 0 for none.
+    """A rating from 0 to `top`: the first separate number in that range, otherwise 1 for an answer and 0 for none.
 
-    "4", "4.", "4/5", "Rating: **4**" and "4: mostly relevant" are 4. A number out of range that is all of the reply, or
-    is called the rating ("Rating: 10"), is no answer: unparsed. So are a rating on another scale ("4/10", "1.5/10") and
-    a reply without a word.
+    "4", "4.", "4/5", "Rating: **4**" and "4: mostly relevant" are 4. Unparsed are a number out of range that is the
+    whole reply or is called the rating ("Rating: 10"), a rating on another scale ("4/10", "1.5/10"), and a reply
+    without words.
     """
     text = cleaned(reply)
     if is_unanswerable(text):
@@ -69,7 +69,7 @@ def parse_rating(reply: str, top: int = 5) -> Parsed:
 
 
 def parse_answer(reply: str) -> Parsed:
-    """1 for a reply with an answer, 0 for one that says there is none or is ill-formed; unparsed without words."""
+    """1 for an answer, 0 for a reply that is ill-formed or says that there is no answer; unparsed without words."""
     text = cleaned(reply)
     return Parsed(0.0, "unanswerable") if is_unanswerable(text) else _answered(text)
 
@@ -79,42 +79,42 @@ def parse_yes_no(reply: str) -> Parsed:
     words = re.findall(r"[a-z]+", cleaned(reply).lower())
     if words and words[0] in ("yes", "no"):
         other = "no" if words[0] == "yes" else "yes"
-        if words[1:3] not in (["or", other], ["and", other]):
-            return Parsed(float(words[0] == "yes"), words[0])
-        return UNPARSED
-    said = {word for word in words if word in ("yes", "no")}
-    return Parsed(float("yes" in said), said.pop()) if len(said) == 1 else UNPARSED
+        found = set() if words[1:3] in (["or", other], ["and", other]) else {words[0]}
+    else:
+        found = {"yes", "no"}.intersection(words)
+    return Parsed(float("yes" in found), found.pop()) if len(found) == 1 else UNPARSED
 
 
 def parse_level(reply: str, top: int = 2) -> Parsed:
-    """A relevance level: the first number from 0 to `top` that stands alone; anything else is unparsed."""
+    """A relevance level: the first separate number, if it is from 0 to `top`; anything else is unparsed."""
     text = cleaned(reply)
-    found = next(iter(_NUMBER.finditer(text)), None)
+    found = _NUMBER.search(text)
     if found is None or found.group() not in map(str, range(top + 1)) or _on_another_scale(text[found.end() :], top):
         return UNPARSED
     return Parsed(float(found.group()), "number")
 
 
 def cleaned(reply: str) -> str:
-    """A reply without turn marks, enclosing quotes, stars and white space."""
+    """A reply without turn markers and enclosing quotes, stars and white space."""
     return _TURNS.sub(" ", reply).strip(" \t\r\n\"'`*_")
 
 
 def is_unanswerable(text: str) -> bool:
-    """Whether a reply is one of the expressions, or a short sentence that says one."""
-    said = " ".join(re.findall(r"\w+", text.lower()))
-    if said in UNANSWERABLE:
-        return True
-    return len(said.split()) <= SHORT and any(re.search(rf"\b{phrase}\b", said) for phrase in PHRASES)
+    """Whether a reply is one of the expressions, or a short sentence with one of `PHRASES`."""
+    words = re.findall(r"\w+", text.lower())
+    plain = " ".join(words)
+    return plain in UNANSWERABLE or (
+        len(words) <= SHORT and any(re.search(rf"\b{phrase}\b", plain) for phrase in PHRASES)
+    )
 
 
 def is_ill_formed(text: str) -> bool:
-    """Whether an answer is a bare letter or Roman numeral, as of a list of choices: "a.", "(iii)"."""
+    """Whether an answer is only a letter or Roman numeral, as in a list of choices: "a.", "(iii)"."""
     return bool(_ILL_FORMED.fullmatch(text.strip()))
 
 
 def _on_another_scale(after: str, top: int) -> bool:
-    """Whether a number is out of another one than the scale's highest, by what follows it."""
+    """Whether the text after a number says that it is out of another number than `top`."""
     of = _OF.match(after)
     return of is not None and int(of.group(1)) != top
 

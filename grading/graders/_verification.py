@@ -1,8 +1,8 @@
-"""Whether an extracted answer is the key: the word rule of EXAM++ (Farzi and Dietz 2024, section 4.2.1).
+"""Whether an extracted answer matches the key: the word rule of EXAM++ (Farzi and Dietz 2024, section 4.2.1).
 
-Key and answer are normalised (lower case, no stop words, stems) and match when their edit distance is less than a fifth
-of the longer one's length. The paper names no list of stop words; `STOP_WORDS` holds words without a meaning of their
-own, so that "above", "no" or "less" still tell answers apart.
+Key and answer are normalised (lower case, no stop words, stems) and match if their edit distance is less than a fifth
+of the longer one's length. The paper does not name its stop words; `STOP_WORDS` has only words without meaning, so that
+"above", "no" or "less" still distinguish answers.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ STOP_WORDS = frozenset(
 )
 TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 """Keys that are truth values."""
-_SAID = {**TRUTH, "correct": True, "incorrect": False}
+_STATED = {**TRUTH, "correct": True, "incorrect": False}
 _NEGATED = re.compile(r"\bnot\s+(?:\w+\s+)?(?:true|correct|false|incorrect)\b", re.IGNORECASE)
 
 
 def normalised(text: str) -> str:
-    """Lower-case stems without stop words, single spaces between; where only stop words stand, those stay."""
+    """The lower-case stems of a text without its stop words, unless it has no other words."""
     words = _words(text)
     kept = [word for word in words if word not in STOP_WORDS] or words
     return " ".join(stem(word) for word in kept)
 
 
 def is_match(answer: str, key: str) -> bool:
-    """Whether an answer is a key: for a truth value the same one, else the rule of a fifth; nothing matches nothing."""
+    """Whether an answer matches a key: the same truth value, or the word rule; empty texts never match."""
     wanted = polarity(key, alone=True)
     if wanted is not None:
         return polarity(answer) is wanted
@@ -48,8 +48,8 @@ def is_match(answer: str, key: str) -> bool:
 def is_correct(answer: str, question: BankQuestion) -> bool:
     """Whether an answer meets a question's key: any of its answers (`or`), or each of them (`and`).
 
-    For `and` each key may stand in a part of the answer of its own, divided by commas, semicolons, lines or "and".
-    Raises `ValueError` for a question without a key.
+    For `and` each key may match a part of the answer, separated by commas, semicolons, lines or "and". Raises
+    `ValueError` for a question without a key.
     """
     if not question.answers:
         raise ValueError(f"question {question.id!r}: no answers; wanted a key to verify with")
@@ -60,18 +60,19 @@ def is_correct(answer: str, question: BankQuestion) -> bool:
 
 
 def polarity(text: str, *, alone: bool = False) -> bool | None:
-    """The truth value a text states: `true`, `yes` and the like, or their opposites; None for neither or both.
+    """The truth value that a text states (`true`, `yes`, `false` …); None for neither or both.
 
-    With `alone` the text must be that word and nothing else, as a key is.
+    With `alone` the text must be a single word of `TRUTH`, as a key is.
     """
     words = _words(text)
     if alone:
         return TRUTH.get(words[0]) if len(words) == 1 else None
-    if words and words[0] in _SAID:
-        both = words[1:2] in (["and"], ["or"]) and _SAID.get("".join(words[2:3]), _SAID[words[0]]) != _SAID[words[0]]
-        return None if both else _SAID[words[0]]
-    said = {_SAID[word] for word in words if word in _SAID}
-    return None if len(said) != 1 else said.pop() is not bool(_NEGATED.search(text))
+    if words and words[0] in _STATED:
+        first = _STATED[words[0]]
+        is_both = words[1:2] in (["and"], ["or"]) and _STATED.get("".join(words[2:3]), first) != first
+        return None if is_both else first
+    stated = {_STATED[word] for word in words if word in _STATED}
+    return None if len(stated) != 1 else stated.pop() is not bool(_NEGATED.search(text))
 
 
 def meet(first: Sequence[KeyAnswer], second: Sequence[KeyAnswer]) -> bool:
@@ -80,11 +81,11 @@ def meet(first: Sequence[KeyAnswer], second: Sequence[KeyAnswer]) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    """Lower-case words; what an apostrophe hangs on ("Earth's") is no word."""
+    """Lower-case words, without what follows an apostrophe ("Earth's")."""
     return re.findall(r"\w+", re.sub(r"['’](?:s|t|re|ve|ll|d|m)\b", "", text.lower()))
 
 
 def _parts(answer: str) -> list[str]:
-    """The whole answer and the parts it lists."""
+    """The whole answer and the parts of its list."""
     parts = re.split(r"[,;\n]|\band\b|(?<!\w)[-*•]\s", answer)
     return [answer, *(part for part in parts if part.strip())]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap, cohen_kappa, krippendorff_alpha, read_text
-from grading._table_rows import Columns, FileRow, read_rows
+from grading._table_rows import Columns, FileRow, has_suffix, read_rows
 from grading.formats._score_tables import QUESTION, TOPIC
 from grading.formats._trec import read_qrels
 
@@ -18,25 +19,26 @@ Judgements = Mapping[str, Mapping[str, float]]
 """topic -> what was judged -> grade."""
 Over = Literal["auto", "topics", "pairs"]
 TOPICS = 10
-"""From so many topics on, an interval resamples topics unless asked otherwise; fewer say too little of each other."""
+"""Intervals resample topics from this many topics on, unless asked otherwise; fewer are too few to resample."""
 
 _PASSAGE: Columns = {"passage": ("doc", "docid", "docno", "doc_id", "document", "document_id", "paragraph_id")}
 _GRADE: Columns = {"grade": ("label", "relevance", "rel", "score", "rating")}
 
 
 class JudgedOnce(NamedTuple):
-    """What one of the files alone judges: `(topic, passage)` pairs, and the topics that the other lacks wholly."""
+    """What only one of the files judges: `(topic, passage)` pairs, and the topics that the other file lacks."""
 
     pairs: tuple[tuple[str, str], ...]
     topics: tuple[str, ...]
 
 
 class JudgeAgreement(NamedTuple):
-    """The agreement of two judges over the `n` pairs that both judged, of `topics` topics.
+    """The agreement of two judges over the `n` pairs, of `topics` topics, that both judged.
 
-    `kappa` is Cohen's, `kappa_quadratic` counts a disagreement by the squared distance of the grades; `alpha` is
-    Krippendorff's for nominal grades, `alpha_ordinal` and `alpha_interval` for ordered ones. `confusion[a][b]` counts
-    the pairs that the first grades a and the second b. `interval_over` says what the intervals resample.
+    `agreement` is the share of equal grades. `kappa` is Cohen's, `kappa_quadratic` weights disagreements by the squared
+    distance of the grades; `alpha` is Krippendorff's for nominal grades, `alpha_ordinal` and `alpha_interval` for
+    ordered ones. `confusion[a][b]` counts the pairs that the first judge grades a and the second b. `interval_over` is
+    what the intervals resample.
     """
 
     n: int
@@ -54,11 +56,11 @@ class JudgeAgreement(NamedTuple):
 
 
 def read_judgements(path: str | Path) -> tuple[Judgements, int]:
-    """Judgements of a qrels file or of a table, and how many of its rows lack a grade.
+    """Read the judgements of a qrels file or of a table, and the number of rows without a grade.
 
-    The table has `topic, passage, grade`, and `question` where each passage is graded by several.
-    A table has a header, or is JSON lines; with questions, what is judged is a passage by a question. Raises
-    `ValueError` (file:line, found, wanted) for lines of another form and for what is judged twice.
+    A table (with a header, or JSON lines) has `topic, passage, grade`, and `question` if each passage is graded by
+    several questions: then a pair of passage and question is judged. Raises `ValueError` (file:line, found, wanted) for
+    lines of another form and for repeated judgements.
     """
     path = Path(path)
     if not _is_table(path):
@@ -71,7 +73,7 @@ def read_judgements(path: str | Path) -> tuple[Judgements, int]:
     for row in graded:
         topic, passage = row.text("topic"), _judged(row)
         if passage in judgements.setdefault(topic, {}):
-            raise ValueError(f"{row.place}: {passage!r} of topic {topic!r} stands twice; wanted it once")
+            raise ValueError(f"{row.place}: {passage!r} of topic {topic!r} occurs twice; wanted it once")
         judgements[topic][passage] = row.number("grade")
     return judgements, len(rows) - len(graded)
 
@@ -88,28 +90,22 @@ def agree(
     """The agreement of two sets of judgements; `ValueError` when they have no pair in common."""
     pairs = [(topic, one) for topic, judged in first.items() for one in judged if one in second.get(topic, {})]
     if not pairs:
-        raise ValueError("judgements: no topic and passage is judged by both; wanted some pairs in common")
+        raise ValueError("judgements: no topic and passage is judged by both; wanted some in common")
     grades = [[judged[topic][one] for topic, one in pairs] for judged in (first, second)]
     topics = len({topic for topic, _ in pairs})
     by_topic = over == "topics" or (over == "auto" and topics >= TOPICS)
     groups = [topic for topic, _ in pairs] if by_topic else None
-    a, b = grades
-
-    def kappa(weights: Literal["none", "quadratic"]) -> IntervalEstimate:
-        return _plain(cohen_kappa(a, b, weights=weights, groups=groups, interval=level, draws=draws, seed=seed))
-
-    def alpha(metric: Literal["nominal", "ordinal", "interval"]) -> IntervalEstimate:
-        return _plain(krippendorff_alpha(grades, metric=metric, groups=groups, interval=level, draws=draws, seed=seed))
-
+    kappa = partial(cohen_kappa, *grades, groups=groups, interval=level, draws=draws, seed=seed)
+    alpha = partial(krippendorff_alpha, grades, groups=groups, interval=level, draws=draws, seed=seed)
     return JudgeAgreement(
         n=len(pairs),
         topics=topics,
         agreement=_observed(grades, groups, level, draws, seed),
-        kappa=kappa("none"),
-        kappa_quadratic=kappa("quadratic"),
-        alpha=alpha("nominal"),
-        alpha_ordinal=alpha("ordinal"),
-        alpha_interval=alpha("interval"),
+        kappa=kappa(),
+        kappa_quadratic=kappa(weights="quadratic"),
+        alpha=alpha(),
+        alpha_ordinal=alpha(metric="ordinal"),
+        alpha_interval=alpha(metric="interval"),
         confusion=_confusion(grades),
         only_first=_only(first, second),
         only_second=_only(second, first),
@@ -118,8 +114,8 @@ def agree(
 
 
 def _is_table(path: Path) -> bool:
-    """Whether a file is a table by its name, or by a header that names a grade."""
-    if path.name.lower().removesuffix(".gz").endswith((".csv", ".json", ".jsonl")):
+    """Whether a file is a table, by its name or by a header with a grade."""
+    if has_suffix(path, ".csv", ".json", ".jsonl"):
         return True
     header = read_text(path).partition("\n")[0].replace(",", "\t").split("\t")
     return bool({"grade", *_GRADE["grade"]} & {one.strip() for one in header})
@@ -128,10 +124,6 @@ def _is_table(path: Path) -> bool:
 def _judged(row: FileRow) -> str:
     passage = row.text("passage")
     return f"{passage} by {row.text('question')}" if "question" in row.fields else passage
-
-
-def _plain(found: IntervalEstimate) -> IntervalEstimate:
-    return IntervalEstimate(*found)
 
 
 def _observed(

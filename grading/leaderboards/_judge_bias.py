@@ -1,8 +1,9 @@
-"""Does a judge favour systems of its own family? A difference in differences, tested by permuting the families.
+"""Do judges favour systems of their own family? A difference in differences, tested by permuting the families.
 
-The mean score of system s by judge j is taken as `system_s + judge_j + favour * own_sj`, own where both are of one
-family: how good a system is and how mild a judge is cancel, and the favour is what a judge gives its own beyond that.
-With the writer of the questions in the judge's place it says whether exams favour the family that wrote them.
+The mean score of system s by judge j is modelled as `system_s + judge_j + favour * own_sj`, where `own` is 1 if both
+are of one family: the quality of systems and the leniency of judges cancel, and the favour is what judges give their
+own family beyond these. With the writer of the questions as the judge it tells whether exams favour the family that
+wrote them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from grading._table_rows import Columns, read_rows
 from grading.formats._score_tables import SCORE, SYSTEM, TOPIC, cells_of
 
 PERMUTATIONS = 2000
-"""Arrangements drawn where there are more: p is then known to about .005."""
+"""Arrangements drawn when there are more than this: the standard error of a p of .05 is then about .005."""
 
 Floats = NDArray[np.float64]
 _FAMILY: Columns = {"family": ("system_family",)}
@@ -31,9 +32,9 @@ _JUDGE_FAMILY: Columns = {"judge_family": ("writer_family", "grader_family")}
 
 
 class JudgedScores(NamedTuple):
-    """Scores `[S, J, T]` by every judge on every topic that all cells have; `left_out` topics lack some cell.
+    """Scores `[S, J, T]` of every system by every judge on the complete topics; `left_out` topics lack some score.
 
-    `families` are the systems' and `judge_families` the judges'.
+    `families` are those of the systems, `judge_families` those of the judges.
     """
 
     systems: tuple[str, ...]
@@ -46,12 +47,13 @@ class JudgedScores(NamedTuple):
 
 
 class Favour(NamedTuple):
-    """What judges give systems of their own family beyond others, in the scores' unit.
+    """What judges give systems of their own family beyond other systems, in the unit of the scores.
 
-    The interval of `favour` holds every value that the permutation test does not reject, `p` is that of 0;
-    `over_topics` resamples topics with systems and judges as they are. `by_judge` are the favours of the judges with
-    systems of their family (no interval: one judge is no sample), NaN where only their sum is known. `arrangements`
-    are the distinct ways to deal the families to the systems.
+    The interval of `favour` holds the values that the permutation test does not reject, `p` is the p of 0;
+    `over_topics` resamples topics with systems and judges fixed. `by_judge` has the favour of each judge with systems
+    of its family (without an interval, since one judge is no sample), NaN where only their sum is known. `n_own` counts
+    the pairs of one family; `arrangements` are the distinct assignments of the families to the systems, `exact` says
+    whether all were tried.
     """
 
     favour: IntervalEstimate
@@ -65,10 +67,10 @@ class Favour(NamedTuple):
 
 
 def read_judged(path: str | Path) -> JudgedScores:
-    """A table `system,family,judge,topic,score`, with `judge_family` unless a judge's name is its family's.
+    """Read a table `system,family,judge,topic,score`; without `judge_family` a judge's name is its family.
 
-    `writer` may stand for `judge`. Raises `ValueError` (file:line, found, wanted) for a missing column, a cell that
-    stands twice, a system or judge of two families, and when no topic has every system by every judge.
+    `writer` may replace `judge`. Raises `ValueError` (file:line, found, wanted) for a missing column, a repeated cell,
+    a system or judge of two families, and when no topic has every system scored by every judge.
     """
     rows = read_rows(path, {**SYSTEM, **_FAMILY, **_JUDGE, **TOPIC, **SCORE}, _JUDGE_FAMILY)
     cells = cells_of(rows, ("system", "judge", "topic"), "score")
@@ -110,17 +112,18 @@ def favour(
 ) -> Favour:
     """Estimate and test the favour.
 
-    Raises `ValueError` when the families and judges are too few: fewer than two judges or systems, nobody of a judge's
-    family or nobody else, or fewer ways to deal the families to the systems than the interval's level needs.
+    Raises `ValueError` for fewer than two judges or three systems, when no system or every system is of a judge's
+    family, and when there are too few assignments of the families to the systems for the interval's level.
     """
     own = _own(data.families, data.judge_families)
-    _require_design(data, own, level)
+    _require_design(data, own)
     mean = data.scores.mean(axis=2)
     labels = [one if one in data.judge_families else "" for one in data.families]
-    arrangements = _arrangements(labels)
+    arrangements = math.factorial(len(labels)) // math.prod(map(math.factorial, Counter(labels).values()))
     exact = arrangements <= permutations
-    dealt = _every_deal(labels) if exact else _random_deals(labels, permutations, seed)
-    patterns = np.array([_own(one, data.judge_families) for one in dealt])
+    assigned = _every_order(labels) if exact else _random_orders(labels, permutations, seed)
+    patterns = np.array([_own(one, data.judge_families) for one in assigned])
+    _require_small_p(patterns, own, arrangements, level)
     estimate = float(_effects(own[None], mean[None])[0])
     low, high, p = _invert(patterns, mean, own, estimate, 1 - level)
     return Favour(
@@ -141,22 +144,22 @@ def _own(families: Sequence[str], judge_families: Sequence[str]) -> Floats:
 
 
 def _centred(table: Floats) -> Floats:
-    """`[..., S, J]` without the means of its rows and columns."""
+    """The table `[..., S, J]` without the means of its rows and columns."""
     rows, columns = table.mean(axis=-1, keepdims=True), table.mean(axis=-2, keepdims=True)
     return np.asarray(table - rows - columns + table.mean(axis=(-1, -2), keepdims=True))
 
 
 def _effects(own: Floats, scores: Floats) -> Floats:
-    """The least-squares coefficient `[...]` of `own` `[..., S, J]` beside systems' and judges' effects."""
+    """The least-squares coefficient `[...]` of `own` `[..., S, J]`, given the effects of systems and judges."""
     centred = _centred(own)
     return np.asarray((centred * scores).sum(axis=(-1, -2)) / np.square(centred).sum(axis=(-1, -2)))
 
 
 def _invert(patterns: Floats, mean: Floats, own: Floats, estimate: float, alpha: float) -> tuple[float, float, float]:
-    """Ends of the values that permutation does not reject at `alpha`, and the p of 0 (Ernst 2004).
+    """The least and greatest value that permutation does not reject at `alpha`, and the p of 0 (Ernst 2004).
 
-    Taking `value` off the own cells leaves `a - value * b` as the effect under each dealing, to be as far from 0 as
-    `estimate - value`; acceptance changes only where the two are equal.
+    Subtracting `value` from the own cells leaves the effect `a - value * b` under each assignment, which is compared
+    with `estimate - value`; acceptance changes only where the two are equally far from 0.
     """
     a, b = _effects(patterns, mean), _effects(patterns, own)
 
@@ -176,7 +179,7 @@ def _finite(above: Floats, below: Floats) -> Floats:
     return np.asarray(above[known] / below[known])
 
 
-def _require_design(data: JudgedScores, own: Floats, level: float) -> None:
+def _require_design(data: JudgedScores, own: Floats) -> None:
     if len(data.judges) < 2 or len(data.systems) < 3:
         raise ValueError(
             f"judges: {len(data.judges)} judges of {len(data.systems)} systems; wanted at least 2 judges and 3 systems"
@@ -185,54 +188,46 @@ def _require_design(data: JudgedScores, own: Floats, level: float) -> None:
         known = ", ".join(sorted(set(data.families)))
         raise ValueError(f"judges: none is of a system's family ({known}); wanted a column judge_family that says so")
     if np.square(_centred(own)).sum() < 1e-9:
-        raise ValueError("judges: favour cannot be told from how good a family is; wanted judges of several families")
-    labels = [one if one in data.judge_families else "" for one in data.families]
-    ways = _arrangements(labels)
-    smallest = _smallest_p(labels, data, own)
-    if smallest > 1 - level + 1e-9:
         raise ValueError(
-            f"families: {ways} ways to deal them to {len(labels)} systems, of which the smallest p is {smallest:.2f}; "
-            f"wanted one of at most {1 - level:.2f}: more systems, families or judges"
+            "judges: favour cannot be told from the quality of a family; wanted judges of several families"
         )
 
 
-def _smallest_p(labels: Sequence[str], data: JudgedScores, own: Floats) -> float:
-    """The share of dealings that look as extreme as the true one whatever the scores are."""
-    if _arrangements(labels) > PERMUTATIONS:
-        return 0.0
-    patterns = np.array([_own(one, data.judge_families) for one in _every_deal(labels)])
-    return float(np.mean(np.abs(_effects(patterns, own)) >= 1 - 1e-9))
+def _require_small_p(patterns: Floats, own: Floats, arrangements: int, level: float) -> None:
+    """Refuse a design whose smallest possible p, whatever the scores are, is above `1 - level`."""
+    smallest = float(np.mean(np.abs(_effects(patterns, own)) >= 1 - 1e-9))
+    if smallest > 1 - level + 1e-9:
+        raise ValueError(
+            f"families: {arrangements} ways to assign them to {own.shape[0]} systems, of which the smallest p is "
+            f"{smallest:.2f}; wanted at most {1 - level:.2f}: more systems, families or judges"
+        )
 
 
-def _arrangements(labels: Sequence[str]) -> int:
-    return math.factorial(len(labels)) // math.prod(math.factorial(one) for one in Counter(labels).values())
-
-
-def _every_deal(labels: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _every_order(labels: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """The distinct orders of the labels."""
     if not labels:
         yield ()
     for one in sorted(set(labels)):
         rest = list(labels)
         rest.remove(one)
-        for order in _every_deal(rest):
+        for order in _every_order(rest):
             yield (one, *order)
 
 
-def _random_deals(labels: Sequence[str], number: int, seed: int) -> list[tuple[str, ...]]:
+def _random_orders(labels: Sequence[str], number: int, seed: int) -> list[tuple[str, ...]]:
     """The labels as they are and `number` random orders of them."""
     rng = np.random.default_rng(seed)
     return [tuple(labels), *(tuple(labels[at] for at in rng.permutation(len(labels))) for _ in range(number))]
 
 
 def _over_topics(own: Floats, scores: Floats, level: float, draws: int, seed: int) -> IntervalEstimate:
-    """The effect is linear in the scores, so it is the mean of the topics' effects."""
+    """The interval over topics: the effect is linear in the scores, so it is the mean of the topics' effects."""
     by_topic = np.array([_effects(own, scores[:, :, at]) for at in range(scores.shape[2])])
     return bootstrap_mean(by_topic, level=level, draws=draws, seed=seed)
 
 
 def _by_judge(data: JudgedScores, mean: Floats) -> dict[str, float]:
-    """The favour of each judge with own systems, all estimated together; NaN where they cannot be told apart."""
+    """The favour of each judge with own systems, estimated jointly; NaN where they are not identified."""
     own = _own(data.families, data.judge_families)
     judges = [at for at in range(len(data.judges)) if own[:, at].any()]
     alone = np.zeros((len(judges), *own.shape))

@@ -1,4 +1,4 @@
-"""Two leaderboards of the same systems compared: rank correlations, and what their ties and samples leave open."""
+"""Two leaderboards of the same systems compared: rank correlations, their intervals, and the effect of ties."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from examcore import (
     RankCorrelation,
     break_ties,
     in_batches,
+    percentile_interval,
 )
 from grading.formats._score_tables import ScoreTable
-from grading.leaderboards._paired import counted_means
+from grading.leaderboards._paired import counted_means, topic_counts
 
 FEW = 10
-"""With fewer systems than this the interval over systems is too short and jumps: it is given with a warning."""
+"""With fewer systems than this the interval over systems is too short and unstable: it comes with a warning."""
 
 Floats = NDArray[np.float64]
 Intervals = dict[str, IntervalEstimate]
 
 
 class RandomTies(NamedTuple):
-    """A coefficient when ties are broken at random: its expectation with interval, and its spread over breaks."""
+    """A coefficient when ties are broken at random: its expectation with interval, and its standard deviation."""
 
     mean: IntervalEstimate
     sd: float
@@ -40,12 +41,12 @@ class RandomTies(NamedTuple):
 
 
 class Correlations(NamedTuple):
-    """How far two leaderboards agree: every coefficient by name, each with percentile bootstrap intervals.
+    """How far two leaderboards agree: every coefficient by name, with percentile bootstrap intervals.
 
-    `systems` are those in both; `only_first` and `only_second` stand in one alone and do not count. `over_systems`
-    resamples systems (would others agree like these?); `over_topics` resamples topics of these systems and
-    `over_both` systems and topics, where a leaderboard has topics. `tied` counts the systems of the first and of the
-    second leaderboard that share their score with another.
+    `systems` are those in both; `only_first` and `only_second` are in one leaderboard and are ignored. `over_systems`
+    resamples systems (would other systems agree as well?), `over_topics` topics, `over_both` systems and topics; the
+    latter two are None if neither leaderboard has topics. `tied` counts the systems of each leaderboard that share
+    their score with another.
     """
 
     systems: tuple[str, ...]
@@ -60,7 +61,7 @@ class Correlations(NamedTuple):
 
 
 class Sampling(NamedTuple):
-    """How intervals are drawn."""
+    """How intervals are computed."""
 
     level: float = INTERVAL_LEVEL
     draws: int = BOOTSTRAP_DRAWS
@@ -69,15 +70,15 @@ class Sampling(NamedTuple):
 
 
 def correlate(first: ScoreTable, second: ScoreTable, sampling: Sampling | None = None) -> Correlations:
-    """Compare the leaderboards; `first` is the truth that tau_AP measures `second` against.
+    """Compare two leaderboards; tau_AP takes `first` as the truth.
 
-    Raises `ValueError` when fewer than two systems stand in both.
+    Raises `ValueError` when fewer than two systems are in both.
     """
     sampling = sampling or Sampling()
     systems = tuple(one for one in first.systems if one in set(second.systems))
     if len(systems) < 2:
         raise ValueError(
-            f"{second.name}: {len(systems)} systems stand in {first.name} too; wanted at least 2 to be ranked by both"
+            f"{second.name}: {len(systems)} systems are also in {first.name}; wanted at least 2 that both rank"
         )
     pair = (first.select(systems), second.select(systems))
     x, y = (_rounded(table.means) for table in pair)
@@ -85,8 +86,8 @@ def correlate(first: ScoreTable, second: ScoreTable, sampling: Sampling | None =
     with_topics = any(len(table.topics) > 1 for table in pair)
     return Correlations(
         systems,
-        _missing(first.systems, systems),
-        _missing(second.systems, systems),
+        tuple(one for one in first.systems if one not in systems),
+        tuple(one for one in second.systems if one not in systems),
         found,
         over_topics(*pair, sampling) if with_topics else None,
         over_topics(*pair, sampling, systems_too=True) if with_topics else None,
@@ -99,12 +100,14 @@ def correlate(first: ScoreTable, second: ScoreTable, sampling: Sampling | None =
 def over_systems(
     x: Floats, y: Floats, sampling: Sampling, coefficients: Mapping[str, RankCorrelation] = RANK_CORRELATIONS
 ) -> Intervals:
-    """Each coefficient of the scores `x`, `y` `[n]` with its interval over resampled systems; copies are no pairs."""
+    """Each coefficient of the scores `x`, `y` `[n]` with its interval over resampled systems.
+
+    Copies of one system in a resample do not form a pair.
+    """
     size = len(x)
-    rng = np.random.default_rng(sampling.seed)
-    weights = rng.multinomial(size, np.full(size, 1 / size), size=sampling.draws).astype(float)
+    weights = topic_counts(size, sampling.draws, np.random.default_rng(sampling.seed))
     return {
-        name: _between(one(x, y, np.ones(size)), in_batches(one, x, y, weights), sampling.level)
+        name: percentile_interval(float(one(x, y, np.ones(size))), in_batches(one, x, y, weights), sampling.level)
         for name, one in coefficients.items()
     }
 
@@ -112,20 +115,20 @@ def over_systems(
 def over_topics(first: ScoreTable, second: ScoreTable, sampling: Sampling, *, systems_too: bool = False) -> Intervals:
     """Each coefficient with its interval over resampled topics (and systems); a table without topics stays as it is.
 
-    Topics that both tables have are drawn together, as one sample of topics; tables of different topics are drawn
-    independently. Drawing adds its own noise to both rankings and lowers every draw, so the draws are moved to have
-    the estimate as their mean: the interval is that of the correlation of rankings by as many topics.
+    Tables with common topics share one sample of topics; tables of different topics are resampled independently.
+    Resampling adds noise to both rankings and so lowers every resampled coefficient; the resampled values are shifted
+    to have the estimate as their mean, which gives the interval of the correlation of rankings by as many topics.
     """
     rng = np.random.default_rng(sampling.seed)
     first, second, counts = _drawn_topics(first, second, sampling.draws, rng)
     x, y = (_rounded(counted_means(one.values, drawn)) for one, drawn in zip((first, second), counts, strict=True))
     size = len(first.systems)
-    weights = rng.multinomial(size, np.full(size, 1 / size), size=sampling.draws).astype(float)
+    weights = topic_counts(size, sampling.draws, rng)
     complete = np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)
     x, y, weights = x[complete], y[complete], weights[complete] if systems_too else np.ones_like(weights[complete])
     observed = (_rounded(first.means), _rounded(second.means), np.ones(size))
     return {
-        name: _centred(one(*observed), in_batches(one, x, y, weights), sampling.level)
+        name: _shifted(float(one(*observed)), in_batches(one, x, y, weights), sampling.level)
         for name, one in RANK_CORRELATIONS.items()
     }
 
@@ -133,13 +136,13 @@ def over_topics(first: ScoreTable, second: ScoreTable, sampling: Sampling, *, sy
 def _drawn_topics(
     first: ScoreTable, second: ScoreTable, draws: int, rng: np.random.Generator
 ) -> tuple[ScoreTable, ScoreTable, tuple[Floats, Floats]]:
-    """Both tables and how often each of their topics stands in each draw `[draws, T]`."""
+    """Both tables and how often each of their topics occurs in each resample `[draws, T]`."""
     if set(first.topics) & set(second.topics):
         topics = tuple(dict.fromkeys((*first.topics, *second.topics)))
         first, second = (_laid_out(table, topics) for table in (first, second))
-        counts = _counts(len(topics), draws, rng)
+        counts = topic_counts(len(topics), draws, rng)
         return first, second, (counts, counts)
-    one, two = (_counts(table.values.shape[1], draws, rng) for table in (first, second))
+    one, two = (topic_counts(table.values.shape[1], draws, rng) for table in (first, second))
     return first, second, (one, two)
 
 
@@ -151,12 +154,8 @@ def _laid_out(table: ScoreTable, topics: Sequence[str]) -> ScoreTable:
 
 
 def _rounded(scores: Floats) -> Floats:
-    """The scores without the last digits, in which equal means differ by the order of summing."""
+    """The scores without their last digits, in which equal means differ by the order of summation."""
     return np.round(scores, 12)
-
-
-def _counts(size: int, draws: int, rng: np.random.Generator) -> Floats:
-    return rng.multinomial(size, np.full(size, 1 / size), size=draws).astype(float)
 
 
 def _random_ties(name: str, x: Floats, y: Floats, sampling: Sampling) -> RandomTies:
@@ -166,23 +165,11 @@ def _random_ties(name: str, x: Floats, y: Floats, sampling: Sampling) -> RandomT
     return RandomTies(mean, break_ties(RANK_CORRELATIONS[name], x, y, draws=sampling.tie_draws, seed=sampling.seed).sd)
 
 
-def _between(estimate: Floats, values: Floats, level: float) -> IntervalEstimate:
+def _shifted(estimate: float, values: Floats, level: float) -> IntervalEstimate:
+    """The interval of the values, shifted to have the estimate as their mean and clipped to -1 and 1."""
     values = values[np.isfinite(values)]
-    if not np.isfinite(estimate) or values.size < 2:
-        return IntervalEstimate(float(estimate), np.nan, np.nan)
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return IntervalEstimate(float(estimate), float(low), float(high))
-
-
-def _centred(estimate: Floats, values: Floats, level: float) -> IntervalEstimate:
-    """The interval of the values moved to the estimate, cut at -1 and 1."""
-    values = values[np.isfinite(values)]
-    moved = np.clip(values - values.mean() + estimate, -1, 1) if values.size else values
-    return _between(estimate, moved, level)
-
-
-def _missing(systems: Sequence[str], common: Sequence[str]) -> tuple[str, ...]:
-    return tuple(one for one in systems if one not in set(common))
+    shifted = np.clip(values - values.mean() + estimate, -1, 1) if values.size else values
+    return percentile_interval(estimate, shifted, level)
 
 
 def _tied(scores: Floats) -> int:
@@ -193,12 +180,12 @@ def _tied(scores: Floats) -> int:
 
 def _warnings(x: Floats, y: Floats, found: Intervals) -> list[str]:
     size = len(x)
-    few = f"{size} systems: an interval over so few systems is only a rough guide; at least {FEW} are wanted."
+    few = f"{size} systems: an interval over so few systems is only a rough guide; wanted at least {FEW}."
     tied = [
         f"all systems of the {name} leaderboard are tied: no rank correlation is defined."
         for name, scores in (("first", x), ("second", y))
         if len(np.unique(scores)) == 1
     ]
     flat = [name for name, one in found.items() if one.low == one.high]
-    sure = f"no resample of the systems changes {', '.join(flat)}: an interval without width is not certainty."
+    sure = f"no resample of the systems changes {', '.join(flat)}: an interval of width 0 does not mean certainty."
     return [*([few] if size < FEW else []), *tied, *([sure] if flat else [])]

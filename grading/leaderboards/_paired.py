@@ -1,4 +1,4 @@
-"""Systems compared in pairs over the topics they share: differences, intervals, tests, the chance of being best."""
+"""Systems compared in pairs over the topics they share: differences, intervals, tests, probability of being best."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate
+from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, percentile_interval
 from grading.formats._score_tables import ScoreTable
 
 PERMUTATIONS = 10_000
-"""Signs drawn where there are more patterns: a p of .05 is then known to .002."""
+"""Sign patterns drawn when there are more than this: the standard error of a p of .05 is then .002."""
 BLOCK = 1000
-"""Patterns of signs held in memory at a time."""
+"""Sign patterns held in memory at a time."""
 ALPHA = 0.05
-"""Systems are told apart by an adjusted p below this."""
+"""Two systems differ significantly when their adjusted p is below this."""
 POWER = 0.8
-"""The usual chance to find a difference that is there (Cohen 1988)."""
+"""The usual probability of finding a difference that exists (Cohen 1988)."""
 
 Floats = NDArray[np.float64]
 
 
 class SystemPair(NamedTuple):
-    """Two systems on `n` common topics: the mean difference of the first less the second, and its two-sided test.
+    """Two systems on `n` common topics: the mean of the first's score minus the second's, and its two-sided test.
 
-    `p` is of the sign-flip permutation test (Fisher 1935), `p_adjusted` is adjusted for all pairs compared;
-    `detectable` is the difference that so many topics tell with a power of .8 by an unadjusted test at .05.
+    `p` comes from the sign-flip permutation test (Fisher 1935), `p_adjusted` is adjusted for all pairs compared;
+    `detectable` is the difference that an unadjusted test at .05 finds on `n` topics with a power of .8.
     """
 
     first: str
@@ -42,22 +42,23 @@ class SystemPair(NamedTuple):
 
     @property
     def told_apart(self) -> bool:
-        """Whether the two differ at the level of .05, by adjusted p."""
+        """Whether the adjusted p is below .05."""
         return bool(self.p_adjusted < ALPHA)
 
     def as_dict(self) -> dict[str, object]:
-        """The fields for JSON, and `told_apart`."""
+        """The fields and `told_apart`, for JSON."""
         return {**self._asdict(), "difference": self.difference.as_dict(), "told_apart": self.told_apart}
 
 
 class Comparison(NamedTuple):
-    """All pairs of a table's systems, and for each system how often it is the best over resampled topics."""
+    """All pairs of a table's systems, and each system's probability of being the best over resampled topics."""
 
     pairs: tuple[SystemPair, ...]
     best: dict[str, float]
 
-    def apart(self) -> list[SystemPair]:
-        """The pairs that are told apart."""
+    @property
+    def significant(self) -> list[SystemPair]:
+        """The pairs whose adjusted p is below .05."""
         return [pair for pair in self.pairs if pair.told_apart]
 
 
@@ -69,7 +70,7 @@ def compare_systems(
     permutations: int = PERMUTATIONS,
     seed: int = 0,
 ) -> Comparison:
-    """Every pair of systems over the topics that both have; a pair with fewer than two is left undefined (NaN)."""
+    """Compare every pair of systems over the topics that both have; NaN for a pair with fewer than two."""
     first, second = (np.array(one) for one in zip(*itertools.combinations(range(len(table.systems)), 2), strict=True))
     differences = table.values[first] - table.values[second]
     rng = np.random.default_rng(seed)
@@ -94,11 +95,10 @@ def compare_systems(
 def sign_flip(differences: Floats, permutations: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Two-sided p `[P]` of the differences `[P, T]` and p adjusted for all of them, by flipping the topics' signs.
 
-    How often flipped signs make a mean as far from 0: over all sign vectors where there are no more than
-    `permutations`, else over that many at random and the one observed (Phipson and Smyth 2010). Adjusted by the
-    step-down maximum of t (Westfall and Young 1993), which knows how the pairs hang together and is
-    not bounded by the number of permutations as Bonferroni's or Holm's is. NaN cells take no part; NaN where fewer
-    than two are left.
+    p is the share of sign vectors that give a mean as far from 0: of all vectors if there are at most `permutations`,
+    otherwise of that many random ones and the observed one (Phipson and Smyth 2010). It is adjusted by the step-down
+    maximum of t (Westfall and Young 1993), which uses the correlation of the pairs and, unlike Bonferroni's or Holm's
+    method, is not limited by the number of permutations. NaN cells are ignored; p is NaN where fewer than two are left.
     """
     counted = np.isfinite(differences).sum(axis=1)
     p, adjusted = np.full((2, len(differences)), np.nan)
@@ -124,47 +124,46 @@ def sign_flip(differences: Floats, permutations: int, rng: np.random.Generator) 
 
 
 def probability_best(table: ScoreTable, *, draws: int = BOOTSTRAP_DRAWS, seed: int = 0) -> dict[str, float]:
-    """How often each system has the highest mean over resampled topics; the tied share. NaN with fewer than two."""
+    """How often each system has the highest mean over resampled topics, ties shared; NaN with fewer than two topics."""
     if table.values.shape[1] < 2:
         return dict.fromkeys(table.systems, np.nan)
-    means = resampled_means(table.values, draws, np.random.default_rng(seed))
+    counts = topic_counts(table.values.shape[1], draws, np.random.default_rng(seed))
+    means = counted_means(table.values, counts)
     means = means[np.isfinite(means).all(axis=1)]
     best = means >= means.max(axis=1, keepdims=True) - 1e-12
     shares = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
     return dict(zip(table.systems, map(float, shares), strict=True))
 
 
-def resampled_means(values: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Means `[draws, S]` of `values` `[S, T]` over topics drawn with replacement, the same for all; NaN if none."""
-    topics = values.shape[1]
-    counts = rng.multinomial(topics, np.full(topics, 1 / topics), size=draws).astype(float)
-    return counted_means(values, counts)
+def topic_counts(size: int, draws: int, rng: np.random.Generator) -> Floats:
+    """How often each of `size` units occurs `[draws, size]` when as many are drawn with replacement."""
+    return rng.multinomial(size, np.full(size, 1 / size), size=draws).astype(float)
 
 
 def counted_means(values: Floats, counts: Floats) -> Floats:
-    """Means `[draws, S]` of `values` `[S, T]` with each topic as often as `counts` `[draws, T]` says."""
+    """Means `[draws, S]` of `values` `[S, T]` with topics weighted by `counts` `[draws, T]`; NaN without any score."""
     sums, numbers = counts @ np.nan_to_num(values).T, counts @ np.isfinite(values).T
     means: Floats = np.divide(sums, numbers, out=np.full(sums.shape, np.nan), where=numbers > 0)
     return means
 
 
 def in_words(comparison: Comparison, what: str) -> str:
-    """One plain sentence on what the pairs of one table say."""
-    pairs, apart = comparison.pairs, comparison.apart()
+    """One sentence on which pairs of a table's systems differ."""
+    pairs, significant = comparison.pairs, comparison.significant
     systems = len(comparison.best)
     topics = sorted({pair.n for pair in pairs})
     over = f"over {topics[0]} topics" if len(topics) == 1 else f"over {topics[0]} to {topics[-1]} topics"
     known = [pair.p_adjusted for pair in pairs if np.isfinite(pair.p_adjusted)]
     if not known:
         return f"{what}: no pair of systems shares two topics, so nothing can be said of their differences."
-    if not apart:
+    if not significant:
         return (
             f"{what}: the {systems} systems cannot be told apart {over} "
             f"(smallest adjusted {p_in_words(min(known))} of {len(pairs)} pairs, level {ALPHA:.2f})."
         )
-    shown = "; ".join(f"{_ordered(pair)} ({p_in_words(pair.p_adjusted)})" for pair in apart[:5])
-    more = f"; and {len(apart) - 5} more" if len(apart) > 5 else ""
-    return f"{what}: {len(apart)} of {len(pairs)} pairs differ {over} (p adjusted): {shown}{more}."
+    shown = "; ".join(f"{_ordered(pair)} ({p_in_words(pair.p_adjusted)})" for pair in significant[:5])
+    more = f"; and {len(significant) - 5} more" if len(significant) > 5 else ""
+    return f"{what}: {len(significant)} of {len(pairs)} pairs differ {over} (p adjusted): {shown}{more}."
 
 
 def p_in_words(p: float) -> str:
@@ -178,7 +177,7 @@ def _ordered(pair: SystemPair) -> str:
 
 
 def _t_squared(sums: Floats, differences: Floats, sizes: NDArray[np.int_]) -> Floats:
-    """The square of t `[..., P]` of differences whose flipped signs sum to `sums`; flipping keeps their squares."""
+    """The square of t `[..., P]` of differences that sum to `sums` after flipping, which leaves their squares."""
     squares = np.square(differences).sum(axis=1)
     share = np.divide(sums**2, squares, out=np.zeros(sums.shape), where=squares > 0)
     return np.asarray((sizes - 1) * share / np.maximum(sizes - share, 1e-9))
@@ -198,23 +197,22 @@ def _all_signs(topics: int) -> Floats:
 
 def _intervals(differences: Floats, level: float, draws: int, rng: np.random.Generator) -> list[IntervalEstimate]:
     """The mean `[P]` of each row of `differences` `[P, T]` with its interval over resampled topics."""
-    means = resampled_means(differences, draws, rng)
-    return [_estimate(row[np.isfinite(row)], drawn, level) for row, drawn in zip(differences, means.T, strict=True)]
+    means = counted_means(differences, topic_counts(differences.shape[1], draws, rng))
+    return [_interval(row[np.isfinite(row)], drawn, level) for row, drawn in zip(differences, means.T, strict=True)]
 
 
-def _estimate(values: Floats, drawn: Floats, level: float) -> IntervalEstimate:
+def _interval(values: Floats, drawn: Floats, level: float) -> IntervalEstimate:
     if len(values) < 2:
         return IntervalEstimate(float(values[0]) if len(values) else np.nan, np.nan, np.nan)
-    low, high = np.quantile(drawn[np.isfinite(drawn)], [(1 - level) / 2, (1 + level) / 2])
-    return IntervalEstimate(float(values.mean()), float(low), float(high))
+    return percentile_interval(float(values.mean()), drawn, level)
 
 
 def _detectable(differences: Floats) -> Floats:
     """The gap `[P]` that a two-sided t test at .05 finds with power .8, by the normal approximation."""
     counted = np.isfinite(differences).sum(axis=1)
+    known = counted > 1
+    topics = counted[known]
+    quantiles = stats.t.ppf(1 - ALPHA / 2, topics - 1) + stats.t.ppf(POWER, topics - 1)
     result = np.full(len(differences), np.nan)
-    for at in np.flatnonzero(counted > 1):
-        deviation = float(np.nanstd(differences[at], ddof=1))
-        quantiles = np.sum(stats.t.ppf([1 - ALPHA / 2, POWER], counted[at] - 1))
-        result[at] = quantiles * deviation / np.sqrt(counted[at])
+    result[known] = quantiles * np.nanstd(differences[known], axis=1, ddof=1) / np.sqrt(topics)
     return result

@@ -1,14 +1,15 @@
-"""How many topics, and questions on each, tell two systems apart: planned from a pilot's scores.
+"""How many topics, and questions per topic, a comparison of two systems needs, planned from a pilot's scores.
 
-The difference of two systems on topic t by question q is taken as `gap + topic_t + question_tq`, both random, so its
-mean over n topics of m questions has the variance `(topic^2 + question^2 / m) / n`; the parts are estimated by one-way
-analysis of variance (Searle, Casella and McCulloch 1992, ch. 3), and n is what a paired t test needs.
+The difference of two systems on topic t by question q is modelled as `gap + topic_t + question_tq`, both random, so its
+mean over n topics of m questions has the variance `(topic^2 + question^2 / m) / n`. The components are estimated by
+one-way analysis of variance (Searle, Casella and McCulloch 1992, ch. 3), and n is what a paired t test needs.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -19,13 +20,13 @@ from scipy import optimize, special, stats
 from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap
 
 MOST = 10_000_000
-"""More topics than this are no plan: infinity is said instead."""
+"""More topics than this are not practical: the number is infinite."""
 
 FAR = 30
-"""Beyond this noncentrality the series of scipy's distribution gives up."""
+"""Above this noncentrality scipy's series for the distribution does not converge."""
 
 ROUNDING = 1e-9
-"""Deviations that are nothing but rounding, beside differences of 1."""
+"""Relative size of deviations that are rounding errors."""
 
 Floats = NDArray[np.float64]
 Scores = Mapping[tuple[str, str, str], float]
@@ -33,7 +34,7 @@ Scores = Mapping[tuple[str, str, str], float]
 
 
 class Plan(NamedTuple):
-    """What a comparison is to find: a gap (None: the pilot's own) by a two-sided paired t test."""
+    """What a comparison should detect: a gap (None: the pilot's own) by a two-sided paired t test."""
 
     gap: float | None = None
     power: float = 0.8
@@ -44,7 +45,7 @@ class Plan(NamedTuple):
 
 
 class PairMoments(NamedTuple):
-    """The differences of two systems on each pilot topic `[T]`: mean, number of questions, and their sum of squares."""
+    """The differences of two systems on each pilot topic `[T]`: mean, number of questions, and sum of squares."""
 
     mean: Floats
     questions: NDArray[np.int64]
@@ -52,12 +53,12 @@ class PairMoments(NamedTuple):
 
 
 class Need(NamedTuple):
-    """Two systems of the pilot and what tells them apart.
+    """What a comparison of two systems of the pilot needs.
 
     `topic_sd` and `question_sd` are the standard deviations of the difference over topics and over questions of a
-    topic (NaN where no topic has two questions). `topics` are those needed at the pilot's questions per topic;
-    `by_questions` at other numbers of questions. `detectable` is the gap that the pilot's own topics tell, infinite
-    where none is. Topics and gap are NaN where the difference is the same on every topic: its deviation is not known.
+    topic (NaN where no topic has two questions). `topics` is the number needed with the pilot's questions per topic,
+    `by_questions` with other numbers of questions. `detectable` is the gap that the pilot's own topics can detect,
+    infinite if none. The last three are NaN or empty where the difference is the same on every topic.
     """
 
     first: str
@@ -74,40 +75,35 @@ class Need(NamedTuple):
 
 
 def needs(scores: Scores, plan: Plan, pairs: Sequence[tuple[str, str]] | None = None) -> list[Need]:
-    """What each pair of systems needs; all pairs unless some are named.
+    """What each of `pairs` of systems needs, or every pair.
 
-    Raises `ValueError` for systems that are not in the pilot, a pair with fewer than three common topics, whose
-    deviation says nothing, and a gap above 1 between scores from 0 to 1.
+    Raises `ValueError` for a plan out of range, systems that are not in the pilot, a pair with fewer than three common
+    topics, and a gap above 1 between scores from 0 to 1.
     """
     _require(plan)
     if plan.gap is not None and plan.gap > 1 and all(0 <= one <= 1 for one in scores.values()):
         raise ValueError(f"gap: {plan.gap:g} between scores that are from 0 to 1 in the pilot; wanted at most 1")
     systems = list(dict.fromkeys(system for system, _, _ in scores))
-    strange = [one for pair in pairs or () for one in pair if one not in systems]
-    if strange:
-        raise ValueError(f"pilot: has no system {strange[0]!r}; wanted one of {', '.join(systems)}")
+    unknown = [one for pair in pairs or () for one in pair if one not in systems]
+    if unknown:
+        raise ValueError(f"pilot: has no system {unknown[0]!r}; wanted one of {', '.join(systems)}")
     return [_need(scores, pair, plan) for pair in pairs or itertools.combinations(systems, 2)]
 
 
 def topics_needed(gap: float, deviation: float, *, power: float = 0.8, alpha: float = 0.05) -> float:
-    """The topics with which a two-sided paired t test at `alpha` finds `gap` with the wanted power.
+    """The number of topics, at least 2, with which a two-sided paired t test at `alpha` detects `gap` with `power`.
 
-    `deviation` is that of the difference over topics. Whole number, at least 2; infinity for a gap of 0 or more than
-    ten million topics.
+    `deviation` is the standard deviation of the difference over topics. Infinite for a gap of 0 and above ten million.
     """
     if deviation == 0 and gap != 0:
         return 2.0
     if gap == 0 or power_of(MOST, gap, deviation, alpha) < power:
         return math.inf
-    low, high = 2, MOST
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if power_of(middle, gap, deviation, alpha) >= power else (middle + 1, high)
-    return float(low)
+    return 2.0 + bisect_left(range(2, MOST), power, key=lambda topics: power_of(topics, gap, deviation, alpha))
 
 
 def power_of(topics: int, gap: float, deviation: float, alpha: float = 0.05) -> float:
-    """The probability that a two-sided paired t test on so many topics finds the gap (noncentral t)."""
+    """The probability that a two-sided paired t test on `topics` detects the gap (noncentral t)."""
     freedom, shift = topics - 1, abs(gap) / deviation * math.sqrt(topics)
     if freedom > 100_000:
         critical = stats.norm.isf(alpha / 2)
@@ -119,7 +115,7 @@ def power_of(topics: int, gap: float, deviation: float, alpha: float = 0.05) -> 
 
 
 def detectable_gap(topics: int, deviation: float, *, power: float = 0.8, alpha: float = 0.05) -> float:
-    """The smallest gap that so many topics tell with the wanted power; infinity for one above a hundred deviations."""
+    """The smallest gap that a test on `topics` detects with `power`; infinite above a hundred deviations."""
     if deviation == 0:
         return 0.0
     top = 100 * deviation
@@ -129,7 +125,7 @@ def detectable_gap(topics: int, deviation: float, *, power: float = 0.8, alpha: 
 
 
 def moments(scores: Scores, first: str, second: str) -> PairMoments:
-    """The differences of two systems on the topics and questions that both have a score on."""
+    """The differences of two systems on the topics and questions for which both have a score."""
     by_topic: dict[str, list[float]] = {}
     for (system, topic, question), score in scores.items():
         other = scores.get((second, topic, question))
@@ -144,7 +140,7 @@ def moments(scores: Scores, first: str, second: str) -> PairMoments:
 
 
 def variances(found: PairMoments) -> tuple[float, float]:
-    """The variance between topics and between questions of a topic, each at least 0; NaN the latter if unknown."""
+    """The variances between topics, at least 0, and between questions of a topic, NaN where each topic has one."""
     topics, total = len(found.mean), int(found.questions.sum())
     if total == topics:
         return float(found.mean.var(ddof=1)), np.nan
@@ -168,8 +164,8 @@ def _need(scores: Scores, pair: tuple[str, str], plan: Plan) -> Need:
     between, within = variances(found)
     questions = _typical_questions(found)
     deviation = _deviation(found, questions)
-    if deviation <= ROUNDING * max(1.0, float(np.abs(found.mean).max())):
-        deviation = math.nan
+    is_known = deviation > ROUNDING * max(1.0, float(np.abs(found.mean).max()))
+    numbers = sorted({1, 2, 5, 10, 20, 50, round(questions)}) if is_known and not math.isnan(within) else []
     tests = {"power": plan.power, "alpha": plan.alpha}
     return Need(
         *pair,
@@ -179,47 +175,40 @@ def _need(scores: Scores, pair: tuple[str, str], plan: Plan) -> Need:
         gap=gap,
         topic_sd=math.sqrt(between),
         question_sd=math.sqrt(within),
-        topics=IntervalEstimate(*[math.nan] * 3) if math.isnan(deviation) else _topics(found, observed, plan),
-        by_questions={
-            number: topics_needed(gap, _deviation(found, number), **tests)
-            for number in (() if math.isnan(deviation) else _numbers(questions, within))
-        },
-        detectable=deviation if math.isnan(deviation) else detectable_gap(len(found.mean), deviation, **tests),
+        topics=_topics(found, observed, plan) if is_known else IntervalEstimate(math.nan, math.nan, math.nan),
+        by_questions={number: topics_needed(gap, _deviation(found, number), **tests) for number in numbers},
+        detectable=detectable_gap(len(found.mean), deviation, **tests) if is_known else math.nan,
     )
 
 
 def _far(critical: float, freedom: int, shift: float) -> float:
-    """The upper tail of noncentral t far from 0: over the normal part, of the chance that the deviation is so small."""
+    """The upper tail of noncentral t far from 0: the chance of so small a deviation, averaged over the normal part."""
     normal, weights = np.polynomial.hermite_e.hermegauss(60)
     tails = stats.chi2.cdf(freedom * np.square((shift + normal) / critical), freedom)
     return float(weights @ tails / weights.sum())
 
 
 def _noncentral(at: float, freedom: int, shift: float) -> float:
-    """The distribution function of noncentral t; 0 in the tail that is too far to be computed."""
+    """The distribution function of noncentral t; 0 in the tail that scipy cannot compute."""
     found = float(special.nctdtr(freedom, shift, at))
     return 0.0 if math.isnan(found) else found
 
 
 def _deviation(found: PairMoments, questions: float) -> float:
-    """The standard deviation over topics of a difference that is the mean of so many questions."""
+    """The standard deviation over topics of a difference that is the mean over `questions`."""
     between, within = variances(found)
     return math.sqrt(between if np.isnan(within) else between + within / questions)
 
 
 def _typical_questions(found: PairMoments) -> float:
-    """The harmonic mean of the topics' numbers of questions, at which question noise is what it was."""
+    """The harmonic mean of the topics' numbers of questions, which keeps the noise from questions."""
     return float(1 / np.mean(1 / found.questions))
 
 
-def _numbers(questions: float, within: float) -> list[int]:
-    return [] if np.isnan(within) else sorted({1, 2, 5, 10, 20, 50, round(questions)})
-
-
 def _topics(found: PairMoments, observed: IntervalEstimate, plan: Plan) -> IntervalEstimate:
-    """The topics needed; the interval is that of the deviation for a given gap, of the gap for the pilot's own.
+    """The topics needed; the interval is over the deviation for a planned gap, over the gap for the pilot's own.
 
-    An end is infinite where the interval of the pilot's gap holds 0: then no number of topics is sure to do.
+    The upper end is infinite where the interval of the pilot's gap includes 0.
     """
     questions = _typical_questions(found)
 
@@ -228,8 +217,8 @@ def _topics(found: PairMoments, observed: IntervalEstimate, plan: Plan) -> Inter
 
     whole = deviation(np.arange(len(found.mean)))
     if plan.gap is None:
-        ends = [0.0] if observed.low <= 0 <= observed.high else [abs(observed.low), abs(observed.high)]
-        gaps = (abs(observed.estimate), max(abs(observed.low), abs(observed.high)), min(ends))
+        ends = sorted((abs(observed.low), abs(observed.high)))
+        gaps = (abs(observed.estimate), ends[1], ends[0] if observed.excludes_zero else 0.0)
         return IntervalEstimate(*(topics_needed(gap, whole, power=plan.power, alpha=plan.alpha) for gap in gaps))
     drawn = bootstrap(deviation, len(found.mean), level=plan.level, draws=plan.draws, seed=plan.seed)
     return IntervalEstimate(*(topics_needed(plan.gap, one, power=plan.power, alpha=plan.alpha) for one in drawn))

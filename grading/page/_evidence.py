@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from grading._table_rows import FileRow, read_rows
 from grading.formats._bank_questions import ALL, read_bank_questions
 from grading.formats._fields import PASSAGE, QUERY, present
 from grading.formats._grades import ReadGrades, read_grades
+from grading.formats._json_files import read_json_object
 from grading.formats._passages import Passage, read_passages
 from grading.formats._trec import Qrels, TrecRun, read_qrels, read_runs
 from grading.scores._cover import BUDGET, outside
@@ -87,10 +87,10 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
     The bank and the passages are those that were graded where none are named and the files still are what they were.
     Raises `ValueError` in one line for a folder without grades and for every fault of a file.
     """
-    grades, record = folder / "grades.jsonl", _record(folder / "run.json")
+    grades, run = folder / "grades.jsonl", folder / "run.json"
     if not grades.is_file():
         raise ValueError(f"{folder}: has no grades.jsonl; wanted a folder that `ragexam grade run` wrote")
-    graded = read_grades(grades)
+    graded, record = read_grades(grades), read_json_object(run) if run.is_file() else {}
     notes: list[str] = []
     passages = sources.passages or _unchanged(record, "passages", notes)
     pool = read_passages(passages) if passages else []
@@ -106,18 +106,6 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
         official=read_qrels(sources.qrels) if sources.qrels else None,
         notes=(*graded.notes, *notes, *told, *_texts_note(passages)),
     )
-
-
-def _record(path: Path) -> Mapping[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: {' '.join(str(error).split())}; wanted JSON") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path}: JSON {type(found).__name__}; wanted an object")
-    return found
 
 
 def _unchanged(record: Mapping[str, Any], name: str, notes: list[str]) -> Path | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from examcore import IntervalEstimate
 from grading.formats._score_tables import table_of
 from grading.leaderboards._paired import Comparison, SystemPair, compare_systems
-from grading.leaderboards._separated_groups import Standing, standings
+from grading.leaderboards._standings import Standing, standings
 from grading.page._evidence import GradingEvidence
 from grading.scores._cover import Cover, cover
 

@@ -10,7 +10,7 @@ from examcore import IntervalEstimate
 from examcore.page import chance, clipped, joined, percent, percent_range, points
 from grading.commands._printing import FEWEST, few
 from grading.leaderboards._paired import ALPHA
-from grading.leaderboards._separated_groups import Standing
+from grading.leaderboards._standings import Standing
 from grading.page._evidence import GradingEvidence
 from grading.page._questions import QuestionSummary
 from grading.page._scores import Board

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from grading._records import BankQuestion, SystemReport
+from grading.formats._bank_files import by_query
 from grading.reports._judging_material import Ask, Judge
 from grading.reports._sentence_flow import Citations, Flow, SentenceOutcome, named, sentence_flow, wanted_of
 
@@ -39,9 +40,7 @@ def argue(
     judge leaves open what the flow needs, naming the first sentence and the judgement, unless `skip_unjudged`: such
     sentences have no outcome then and count for nothing.
     """
-    by_topic: dict[str, list[BankQuestion]] = {}
-    for one in nuggets:
-        by_topic.setdefault(one.query, []).append(one)
+    by_topic = by_query(nuggets)
     flows = [
         sentence_flow(report, index, by_topic.get(report.topic, []), citations)
         for report in reports

@@ -8,10 +8,10 @@ A line either holds all that is judged of a sentence (`supported`, `nuggets`, `n
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
 from examcore import json_kind, shown_json
 from grading._table_rows import FileRow, read_rows
@@ -53,25 +53,26 @@ _OUTCOMES: dict[int, dict[str, object]] = {
 """What an outcome says of the questions that lead to it."""
 
 Key = tuple[str, str, int]
-_Value = TypeVar("_Value")
+"""Run, topic and number of a sentence."""
+Fact = tuple[str, str, int | None]
+"""What is judged: the kind of question, the document or nugget (`""` for all that are cited), and the answer (None for
+any of the nugget's)."""
 
 
 @dataclass
 class _Judgments:
     """What lines say of one sentence, each with the place that said it first."""
 
-    supported: dict[str, tuple[bool, str]] = field(default_factory=dict)
-    nuggets: dict[tuple[str, int | None], tuple[bool, str]] = field(default_factory=dict)
+    facts: dict[Fact, tuple[bool, str]] = field(default_factory=dict)
     lists_nuggets: str = ""
-    flags: dict[str, tuple[bool, str]] = field(default_factory=dict)
     outcome: tuple[int, str] | None = None
     unread: list[str] = field(default_factory=list)
 
 
 class HumanJudge:
-    """Decides as a file of judgements says; what it does not say stays open, but that a sentence claims no absence.
+    """Decides as a file of judgements says. What the file does not say stays open; only an absence counts as denied.
 
-    `remarks` are on lines and fields that say nothing to these reports.
+    `remarks` are on lines and fields that do not concern these reports.
     """
 
     def __init__(self, found: Mapping[Key, _Judgments], remarks: Sequence[Fault]) -> None:
@@ -80,7 +81,7 @@ class HumanJudge:
 
     def decide(self, asks: Sequence[Ask]) -> list[Decision]:
         """One decision per question; its reason is where it stands, or a line that may have been meant for it."""
-        return [self._hinted(one, self._decide(one)) for one in asks]
+        return [self._decide(one) for one in asks]
 
     def without_effect(self) -> list[Fault]:
         """Nuggets that are named for a sentence and were never asked about when it was scored."""
@@ -92,8 +93,8 @@ class HumanJudge:
                 stops=False,
             )
             for key, one in self._found.items()
-            for (name, _), (verdict, place) in one.nuggets.items()
-            if verdict and (key, name) not in self._used
+            for (kind, name, _), (verdict, place) in one.facts.items()
+            if kind == "answers" and verdict and (key, name) not in self._used
         ]
 
     def overruled(self, outcomes: Mapping[Key, int | None]) -> list[Fault]:
@@ -109,25 +110,22 @@ class HumanJudge:
             if one.outcome and key in outcomes and outcomes[key] != one.outcome[0]
         ]
 
-    def _hinted(self, ask: Ask, decision: Decision) -> Decision:
-        if decision.verdict is not None or decision.why:
-            return decision
-        one = self._found.get((ask.run, ask.topic, ask.sentence), _Judgments())
-        elsewhere = [str(fault) for fault in self.remarks if fault.kind == NO_REPORT]
-        return Decision(None, next(iter([*one.unread, *elsewhere]), ""))
-
     def _decide(self, ask: Ask) -> Decision:
         key = (ask.run, ask.topic, ask.sentence)
         one = self._found.get(key, _Judgments())
-        if ask.kind == "supported":
-            return _given(one.supported.get(ask.document, one.supported.get("")))
+        facts: list[Fact] = [(ask.kind, ask.document, None), (ask.kind, "", None)]
         if ask.kind == "answers":
             self._used.add((key, ask.nugget))
-            said = one.nuggets.get((ask.nugget, ask.answer), one.nuggets.get((ask.nugget, None)))
-            return Decision(False, one.lists_nuggets) if said is None and one.lists_nuggets else _given(said)
-        if ask.kind == "claims_absence" and ask.kind not in one.flags:
+            facts = [(ask.kind, ask.nugget, ask.answer), (ask.kind, ask.nugget, None)]
+        known = next((one.facts[fact] for fact in facts if fact in one.facts), None)
+        if known is not None:
+            return Decision(*known)
+        if ask.kind == "answers" and one.lists_nuggets:
+            return Decision(False, one.lists_nuggets)
+        if ask.kind == "claims_absence":
             return Decision(False, "not said to claim an absence")
-        return _given(one.flags.get(ask.kind))
+        elsewhere = [str(fault) for fault in self.remarks if fault.kind == NO_REPORT]
+        return Decision(None, next(iter([*one.unread, *elsewhere]), ""))
 
 
 def read_judgments(path: str | Path, material: ReportMaterial) -> HumanJudge:
@@ -169,10 +167,6 @@ def judgment_line(ask: Ask, decision: Decision) -> dict[str, object]:
     return {**fields, "value": decision.verdict, "why": decision.why}
 
 
-def _given(said: tuple[bool, str] | None) -> Decision:
-    return Decision(None) if said is None else Decision(*said)
-
-
 def _of_report(row: FileRow, material: ReportMaterial) -> tuple[str, str]:
     found: list[str] = []
     for at, name in enumerate(("run", "topic")):
@@ -191,137 +185,140 @@ def _index(row: FileRow, material: ReportMaterial, run: str, topic: str) -> int:
 
 
 def _require_text(row: FileRow, text: str) -> None:
-    said = row.fields.get("text")
-    if isinstance(said, str) and said.split() != text.split():
-        raise ValueError(f"{row.place}: text {shown_json(said)} is not that of the sentence; wanted {shown_json(text)}")
-
-
-def _add(one: _Judgments, row: FileRow, key: Key, material: ReportMaterial) -> None:
-    fields = dict(_spread(row))
-    if "outcome" in fields and "kind" not in row.fields:
-        one.outcome = (int(str(fields["outcome"]).strip().lstrip("#")), row.place)
-    if "supported" in fields:
-        for document, verdict in _support(fields["supported"], row, key, material):
-            _put(one.supported, document, verdict, row, f"'supported' of {document or 'the citations'}")
-    if "nuggets" in fields:
-        one.lists_nuggets = one.lists_nuggets or row.place
-        for named, verdict in _nuggets(fields["nuggets"], row, key, material):
-            _put(one.nuggets, named, verdict, row, f"nugget {named[0]!r}")
-    for name in ("needs_citation", "repeats", "claims_absence"):
-        if name in fields:
-            _put(one.flags, name, _truth(fields[name], name, row), row, repr(name))
-
-
-def _put(into: dict[_Value, tuple[bool, str]], name: _Value, verdict: bool, row: FileRow, what: str) -> None:
-    before = into.setdefault(name, (verdict, row.place))
-    if before[0] != verdict:
+    found = row.fields.get("text")
+    if isinstance(found, str) and found.split() != text.split():
         raise ValueError(
-            f"{row.place}: {what} is {_yes(verdict)}, and {_yes(before[0])} at {before[1]}; wanted one of them"
+            f"{row.place}: text {shown_json(found)} is not that of the sentence; wanted {shown_json(text)}"
         )
 
 
-def _yes(verdict: bool) -> str:
-    return "yes" if verdict else "no"
+def _add(one: _Judgments, row: FileRow, key: Key, material: ReportMaterial) -> None:
+    whole = _one_decision(row) if "kind" in row.fields else _whole(row)
+    if "outcome" in whole:
+        one.outcome = (_outcome(row), row.place)
+    if "nuggets" in whole:
+        one.lists_nuggets = one.lists_nuggets or row.place
+    for fact, verdict in _facts(whole, row, key, material):
+        before, place = one.facts.setdefault(fact, (verdict, row.place))
+        if before != verdict:
+            found = f"{_named(fact)} is {'yes' if verdict else 'no'}, and {'yes' if before else 'no'} at {place}"
+            raise ValueError(f"{row.place}: {found}; wanted one of them")
 
 
-def _spread(row: FileRow) -> Iterator[tuple[str, object]]:
-    """The fields of a line in the form that judges a sentence as a whole."""
-    fields = row.fields
-    if "kind" in fields:
-        yield _one_decision(row)
-        return
-    said = dict(fields)
+def _named(fact: Fact) -> str:
+    kind, name, _ = fact
+    if kind == "answers":
+        return f"nugget {name!r}"
+    return f"'supported' of {name or 'the citations'}" if kind == "supported" else repr(kind)
+
+
+def _outcome(row: FileRow) -> int:
+    outcome = str(row.fields["outcome"]).strip().lstrip("#")
+    if outcome not in map(str, _OUTCOMES):
+        raise ValueError(f"{row.place}: outcome {shown_json(row.fields['outcome'])}; wanted a number from 1 to 8")
+    return int(outcome)
+
+
+def _whole(row: FileRow) -> dict[str, object]:
+    """The fields of a line that judges a sentence as a whole, with those that its outcome implies."""
+    fields = dict(row.fields)
     if "outcome" in fields:
-        outcome = str(fields["outcome"]).strip().lstrip("#")
-        if outcome not in map(str, _OUTCOMES):
-            raise ValueError(f"{row.place}: outcome {shown_json(fields['outcome'])}; wanted a number from 1 to 8")
-        said = {**_OUTCOMES[int(outcome)], **said}
-        if outcome in {"3", "8"} and "nuggets" not in said and "nugget" not in said:
+        outcome = _outcome(row)
+        fields = {**_OUTCOMES[outcome], **fields}
+        if outcome in {3, 8} and "nuggets" not in fields and "nugget" not in fields:
             raise ValueError(f"{row.place}: outcome {outcome} and no 'nuggets'; wanted those that the sentence answers")
-    if "first" in said:
-        said["repeats"] = not _truth(said["first"], "first", row)
-    if "nugget" in said:
-        said.setdefault("nuggets", [said["nugget"]])
-    if "document" in said and "supported" in said:
-        said["supported"] = {str(said["document"]): said["supported"]}
-    yield from said.items()
+    if "first" in fields:
+        fields["repeats"] = not _truth(fields["first"], "first", row)
+    if "nugget" in fields:
+        fields.setdefault("nuggets", [fields["nugget"]])
+    if "document" in fields and "supported" in fields:
+        fields["supported"] = {str(fields["document"]): fields["supported"]}
+    return fields
 
 
-def _one_decision(row: FileRow) -> tuple[str, object]:
+def _one_decision(row: FileRow) -> dict[str, object]:
+    """The same of a line that holds one decision."""
     name, value = row.text("kind"), row.fields.get("value", True)
     if name == "supported":
-        return name, {row.text("document"): value}
+        return {name: {row.text("document"): value}}
     if name == "answers":
         if "nugget" not in row.fields:
             if _truth(value, "value", row):
                 raise ValueError(f"{row.place}: kind 'answers' and no 'nugget'; wanted the nugget it answers")
-            return "nuggets", {}
+            return {"nuggets": {}}
         answer = row.fields.get("answer")
-        return "nuggets", {row.text("nugget"): value if answer is None else {str(answer): value}}
+        return {"nuggets": {row.text("nugget"): value if answer is None else {str(answer): value}}}
     if name in {"first", "repeats", "needs_citation", "claims_absence", "absence"}:
         verdict = _truth(value, "value", row)
-        renamed = {"first": "repeats", "absence": "claims_absence"}.get(name, name)
-        return renamed, not verdict if name == "first" else verdict
+        if name == "first":
+            return {"repeats": not verdict}
+        return {"claims_absence" if name == "absence" else name: verdict}
     wanted = "supported, answers, needs_citation, repeats, first or claims_absence"
     raise ValueError(f"{row.place}: kind {name!r}; wanted {wanted}")
 
 
-def _support(value: object, row: FileRow, key: Key, material: ReportMaterial) -> Iterator[tuple[str, bool]]:
-    """Each cited document and whether it supports; the empty name for all that are cited."""
-    cited = material.reports[key[0], key[1]].sentences[key[2]].citations
+def _facts(
+    fields: Mapping[str, object], row: FileRow, key: Key, material: ReportMaterial
+) -> Iterator[tuple[Fact, bool]]:
+    """What the fields say of each question."""
+    run, topic, sentence = key
+    if "supported" in fields:
+        yield from _support(fields["supported"], row, material.reports[run, topic].sentences[sentence].citations)
+    if "nuggets" in fields:
+        yield from _nuggets(fields["nuggets"], row, topic, material)
+    for name in ("needs_citation", "repeats", "claims_absence"):
+        if name in fields:
+            yield (name, "", None), _truth(fields[name], name, row)
+
+
+def _support(value: object, row: FileRow, cited: Sequence[str]) -> Iterator[tuple[Fact, bool]]:
+    """Each cited document and whether it supports; a list names those that do."""
     value = _unpacked(value)
-    if isinstance(value, list):
-        listed = [str(one) for one in value]
-        value = {**dict.fromkeys(cited, False), **dict.fromkeys(listed, True)}
-    if not isinstance(value, dict):
-        yield "", _truth(value, "supported", row)
+    named = _by_name(value)
+    if named is None:
+        yield ("supported", "", None), _truth(value, "supported", row)
         return
-    for document, verdict in value.items():
+    if isinstance(value, list):
+        named = {**dict.fromkeys(cited, False), **named}
+    for document, verdict in named.items():
         if document not in cited:
             wanted = f"one of {', '.join(cited)}" if cited else "none, for the sentence cites nothing"
             raise ValueError(f"{row.place}: judges support by {document!r}; wanted {wanted}")
-        yield document, _truth(verdict, f"supported by {document!r}", row)
+        yield ("supported", document, None), _truth(verdict, f"supported by {document!r}", row)
 
 
-def _nuggets(
-    value: object, row: FileRow, key: Key, material: ReportMaterial
-) -> Iterator[tuple[tuple[str, int | None], bool]]:
-    """Each named nugget, with None for all of its answers or the index of one, and whether it is answered."""
+def _nuggets(value: object, row: FileRow, topic: str, material: ReportMaterial) -> Iterator[tuple[Fact, bool]]:
+    """Each named nugget, or some of its answers, and whether the sentence gives it."""
     value = _unpacked(value)
-    if isinstance(value, str | int) and not isinstance(value, bool):
-        value = [value]
-    if isinstance(value, list):
-        value = {str(one): True for one in value}
-    if not isinstance(value, dict):
+    named = _by_name([value] if isinstance(value, str | int) and not isinstance(value, bool) else value)
+    if named is None:
         raise ValueError(f"{row.place}: nuggets are {shown_json(value)}; wanted a list of nugget ids, empty for none")
-    for name, said in value.items():
-        if (key[1], name) not in material.nuggets:
-            raise ValueError(f"{row.place}: nugget {name!r}; wanted one of topic {key[1]!r}")
-        for answer, verdict in _answers(said, name, row, key, material):
-            yield (name, answer), verdict
+    for name, given in named.items():
+        if (topic, name) not in material.nuggets:
+            raise ValueError(f"{row.place}: nugget {name!r}; wanted one of topic {topic!r}")
+        answers = _by_name(given)
+        if answers is None:
+            yield ("answers", name, None), _truth(given, f"nugget {name!r}", row)
+        texts = [one.text for one in material.nuggets[topic, name].answers]
+        for answer, verdict in (answers or {}).items():
+            yield ("answers", name, _answer(answer, texts, name, row)), _truth(verdict, f"answer {answer!r}", row)
 
 
-def _answers(
-    said: object, name: str, row: FileRow, key: Key, material: ReportMaterial
-) -> Iterable[tuple[int | None, bool]]:
-    if isinstance(said, list):
-        said = {str(one): True for one in said}
-    if not isinstance(said, dict):
-        return [(None, _truth(said, f"nugget {name!r}", row))]
-    texts = [one.text for one in material.nuggets[key[1], name].answers]
-    return [
-        (_answer(answer, texts, name, row), _truth(verdict, f"answer {answer!r}", row))
-        for answer, verdict in said.items()
-    ]
+def _answer(answer: str, texts: Sequence[str], name: str, row: FileRow) -> int:
+    """The index of an answer that is named by its text or by its index."""
+    if answer in texts:
+        return texts.index(answer)
+    if answer.isdecimal() and int(answer) < len(texts):
+        return int(answer)
+    wanted = f"its text or an index below {len(texts)}"
+    raise ValueError(f"{row.place}: answer {answer!r} of nugget {name!r}; wanted {wanted}")
 
 
-def _answer(said: str, texts: Sequence[str], name: str, row: FileRow) -> int:
-    """The index of an answer that is given by its text or by its index."""
-    if said in texts:
-        return texts.index(said)
-    if said.isdecimal() and int(said) < len(texts):
-        return int(said)
-    raise ValueError(f"{row.place}: answer {said!r} of nugget {name!r}; wanted its text or an index below {len(texts)}")
+def _by_name(value: object) -> Mapping[str, object] | None:
+    """The verdicts in an object, or yes for each name in a list; None for a single verdict."""
+    if isinstance(value, list):
+        return {str(one): True for one in value}
+    return value if isinstance(value, dict) else None
 
 
 def _unpacked(value: object) -> object:

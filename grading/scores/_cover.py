@@ -7,20 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from grading._records import Bank
 from grading.formats._grades import ReadGrades, parsed
 from grading.formats._trec import TrecRun
+from grading.scores._labels import require_tau
 
 BUDGET = 20
 """Passages that count per query (section 4.3.1)."""
 
-Bank = Mapping[str, Sequence[str]]
-"""Query -> ids of its questions."""
-
 
 class Covered(NamedTuple):
-    """A query of one run: EXAM-Cover, the questions covered, and which of the first k passages were never graded.
+    """A query of one run: EXAM-Cover, the covered questions, how many passages count, and those never graded.
 
-    `score` is NaN where passages were retrieved and none of them was graded: then nothing is known.
+    `score` is NaN if passages were retrieved and none of them was graded.
     """
 
     score: float
@@ -31,7 +30,7 @@ class Covered(NamedTuple):
 
 @dataclass(frozen=True)
 class Cover:
-    """One run: its queries, those of the bank that it skips (each scored 0) and those of its own without a bank."""
+    """One run: its scored queries, the bank's queries that it skips (each scored 0), and queries without questions."""
 
     run: str
     queries: Mapping[str, Covered]
@@ -50,19 +49,18 @@ class Cover:
 
     @property
     def ungraded(self) -> int:
-        """How many of them were never graded."""
+        """How many of these passages were never graded."""
         return sum(len(one.ungraded) for one in self.queries.values())
 
 
 def cover(graded: ReadGrades, run: TrecRun, tau: float, k: int = BUDGET, bank: Bank | None = None) -> Cover:
     """EXAM-Cover@k,tau of a run for every query of the bank: `|{r: max grade(p, r) >= tau}| / |bank|`.
 
-    The bank is the query's own, over all its facets; without one it is every question graded for the query in any
-    passage. k counts along the whole ranking of the query. Raises `ValueError` for a tau of 0 or less, which every
-    question reaches, for k below 1, and where no query of the run is in the bank.
+    The bank has a query's questions over all its facets; without one it is every question graded for the query in any
+    passage. k counts along the whole ranking of the query. Raises `ValueError` for a tau that is not above 0, for k
+    below 1, and if no query of the run is in the bank.
     """
-    if not 0 < tau < math.inf:
-        raise ValueError(f"tau: {tau:g}; wanted above 0, which stands for no answer, and finite")
+    require_tau(tau)
     if k < 1:
         raise ValueError(f"k: {k}; wanted at least 1")
     bank = graded.questions if bank is None else bank
@@ -81,11 +79,11 @@ def require_common(run: TrecRun, bank: Bank) -> None:
     """Refuse a run none of whose queries is in the bank."""
     if not any(query in run.rankings for query in bank):
         theirs, ours = next(iter(run.rankings)), next(iter(bank), "nothing")
-        raise ValueError(f"run {run.name!r}: its queries (such as {theirs!r}) and the bank's ({ours!r}) are disjoint")
+        raise ValueError(f"run {run.name!r}: queries such as {theirs!r}; wanted some of the bank's, such as {ours!r}")
 
 
 def outside(graded: ReadGrades, bank: Bank) -> int:
-    """How many grades are of questions that the bank does not have: they count nowhere."""
+    """How many grades are of questions that are not in the bank, and so are ignored."""
     known = {query: set(questions) for query, questions in bank.items()}
     return sum(one.question not in known.get(one.query, ()) for one in graded.grades)
 
@@ -96,6 +94,6 @@ def _covered(
     known = [one for one in top if one in grades and any(parsed(grades[one]))]
     reached = {name for one in known for name, grade in parsed(grades[one]) if grade >= tau}
     found = tuple(name for name in questions if name in reached)
-    ungraded = tuple(one for one in top if one not in set(known))
+    ungraded = tuple(one for one in top if one not in known)
     unknown = not questions or (bool(top) and not known)
     return Covered(math.nan if unknown else len(found) / len(questions), found, len(top), ungraded)

@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from examcore import shown_json
+from grading._records import SystemScores
 from grading.formats._trec import Qrels, TrecRun
-from grading.leaderboards._separated_groups import Table
 
 DEFAULT = ("MAP", "nDCG@20", "nDCG@10", "Rprec", "MRR", "P@5", "P@10", "P@20")
 ALIASES = {"MAP": "AP", "MRR": "RR"}
 MOST = 1_000_000_000
-"""The highest cutoff and level that trec_eval's code can hold."""
+"""The highest cutoff and level that trec_eval's code supports."""
 Over = Literal["all", "common"]
 
 
 @dataclass(frozen=True)
 class Effectiveness:
-    """Scores `measure -> run -> topic`, and what the topics were.
+    """Scores `measure -> run -> topic` over `topics`.
 
-    `topics` are those averaged over; the measures `summed` are counts (`num_ret`), of which trec_eval gives the sum.
-    `skipped` (run -> topics of the qrels that it does not answer, each scored 0 when averaging over all), `unjudged`
-    (run -> its topics without qrels, which take no part) and `without_relevant` (topics no document of which reaches
-    the level: every measure with a level is 0 there) say where the means come from.
+    The measures `summed` are counts (`num_ret`), for which trec_eval reports the sum. `skipped`: run -> topics of the
+    qrels that it does not answer, each scored 0 when averaging over all; `unjudged`: run -> its topics without qrels,
+    which are ignored; `without_relevant`: topics without a document of the relevance level, where every measure with a
+    level is 0.
     """
 
-    scores: Mapping[str, Table]
+    scores: Mapping[str, SystemScores]
     topics: tuple[str, ...]
     summed: tuple[str, ...]
     skipped: Mapping[str, tuple[str, ...]]
@@ -46,13 +46,13 @@ def measure_runs(
 ) -> Effectiveness:
     """Measure runs, named as in ir_measures (`nDCG@20`, `P@5`) or trec_eval (`ndcg_cut_20`, `P_5`, `map`).
 
-    `rel` is the least grade that counts as relevant (trec_eval's `-l`; nDCG takes the grades themselves), `depth` the
-    number of documents read per topic (`-M`). `over="all"` averages over every topic of the qrels, a topic that a run
-    skips counting 0 (`-c`); `"common"` over the topics that all the runs answer. Raises `ValueError` for an unknown
-    measure, a level below 1 (unjudged documents would be relevant) and where no topic is left.
+    `rel` is the lowest relevant grade (trec_eval's `-l`; nDCG uses the grades themselves), `depth` the number of
+    documents read per topic (`-M`). `over="all"` averages over every topic of the qrels, a topic that a run skips
+    counting 0 (`-c`); `"common"` over the topics that all runs answer. Raises `ValueError` for an unknown measure, a
+    level below 1 (unjudged documents would be relevant), a run without judged topics, and if no topic is left.
     """
     if rel < 1:
-        raise ValueError(f"rel: {rel}; wanted at least 1, for a grade of 0 is not relevant")
+        raise ValueError(f"rel: {rel}; wanted at least 1, since a grade of 0 is not relevant")
     if not runs:
         raise ValueError("runs: found none; wanted at least one")
     known = {name: parse_measure(name, rel) for name in measures}
@@ -60,7 +60,10 @@ def measure_runs(
     answered = {run.name: [topic for topic in qrels if topic in run.rankings] for run in runs}
     for run in runs:
         if not answered[run.name]:
-            raise ValueError(_apart(qrels, run))
+            theirs, ours = next(iter(run.rankings)), next(iter(qrels))
+            raise ValueError(
+                f"run {run.name!r}: topics such as {theirs!r}; wanted some of the qrels', such as {ours!r}"
+            )
     if not topics:
         raise ValueError("runs and qrels: no topic is in all of them; wanted a common topic")
     scores: dict[str, dict[str, dict[str, float]]] = {name: {} for name in measures}
@@ -79,22 +82,21 @@ def measure_runs(
 
 
 def parse_measure(name: str, rel: int = 1) -> Any:
-    """The measure of ir_measures that a name stands for, with the relevance level where it takes one."""
+    """The measure of ir_measures with a name, at the relevance level `rel` if it takes one and the name has none."""
     import ir_measures
 
-    measure = None
-    for parse in (ir_measures.parse_measure, ir_measures.parse_trec_measure):
-        if measure is None:
-            measure = _parsed(parse, ALIASES.get(name, name))
+    parsers = (ir_measures.parse_measure, ir_measures.parse_trec_measure)
+    found = (_parsed(parse, ALIASES.get(name, name)) for parse in parsers)
+    measure = next((one for one in found if one is not None), None)
     if measure is None:
         some = f"{', '.join(DEFAULT[:4])}, ndcg_cut_10"
-        raise ValueError(f"measure {shown_json(name)}: unknown; wanted names such as {some}, as ir_measures has them")
+        raise ValueError(f"measure {shown_json(name)}: unknown; wanted a name of ir_measures, such as {some}")
     for part in ("cutoff", "rel"):
-        # trec_eval's code ends the whole process where such a number is 0.
+        # trec_eval's code exits the process if such a number is 0.
         if not 1 <= measure.params.get(part, 1) <= MOST:
             raise ValueError(f"measure {shown_json(name)}: {part} {measure.params[part]}; wanted from 1 to {MOST}")
-    levelled = "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params
-    return measure(rel=rel) if levelled and rel != 1 else measure
+    takes_level = "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params
+    return measure(rel=rel) if takes_level and rel != 1 else measure
 
 
 def _parsed(parse: Any, name: str) -> Any:
@@ -120,13 +122,6 @@ def _calculated(known: Mapping[str, Any], qrels: Qrels, run: TrecRun, depth: int
         except (ValueError, RuntimeError, AssertionError, KeyError) as error:
             reason = " ".join(str(error).split())
             raise ValueError(
-                f"measure {shown_json(name)}: not to be computed ({reason}); wanted such as P@10"
+                f"measure {shown_json(name)}: cannot be computed ({reason}); wanted one such as P@10"
             ) from None
     return found
-
-
-def _apart(qrels: Qrels, run: TrecRun) -> str:
-    first, second = next(iter(run.rankings)), next(iter(qrels))
-    return (
-        f"run {run.name!r}: topics such as {first!r}, the qrels' such as {second!r}, none in both; wanted common topics"
-    )

@@ -9,31 +9,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap
-from grading.scores._cover import Bank
+from grading._records import Bank
 
 Right = Mapping[str, Mapping[str, bool | None]]
-"""Query -> question -> whether the article's answer is right; an unanswered question is None or absent."""
+"""Query -> question -> whether the article's answer is right; None or absent if unanswered."""
 
 
 @dataclass(frozen=True)
 class ExamScore:
-    """A system's EXAM by query, the queries it skips (each scored 0), and n-EXAM beside gold articles.
-
-    `n_exam` is None without gold articles, NaN where these answer nothing.
-    """
+    """A system's EXAM by query, the queries it skips (each scored 0), and how many questions it leaves unanswered."""
 
     system: str
     scores: Mapping[str, float]
     skipped: tuple[str, ...]
     unanswered: int
-    n_exam: IntervalEstimate | None = None
 
 
 def exam_score(system: str, right: Right, bank: Bank) -> ExamScore:
     """`EXAM(d_q) = right answers / questions of the bank for q`, for every query of the bank.
 
-    Wrong and unanswered questions count 0, and so does a query without an article (section 3.1.2). Questions outside
-    the bank do not count.
+    Wrong and unanswered questions count 0, as does a query without an article (section 3.1.2). Questions outside the
+    bank are ignored.
     """
     scores = {query: _share(right.get(query, {}), questions) for query, questions in bank.items()}
     unanswered = sum(
@@ -52,7 +48,7 @@ def n_exam(
 ) -> IntervalEstimate:
     """`sum_q EXAM(d_q) / sum_q EXAM(gold_q)`, a ratio of sums that may exceed 1 (section 3.1.3).
 
-    The interval resamples queries; NaN where the gold articles answer nothing.
+    The interval resamples queries; NaN if the gold articles answer nothing.
     """
     queries = [query for query in gold if query in scores]
     ours = np.array([scores[query] for query in queries], dtype=np.float64)

@@ -1,10 +1,10 @@
-"""Questions as items: what systems (or passages) make of them, dead and redundant ones, an item response model."""
+"""Questions as items: classical counts, dead and redundant questions, an item response model."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,46 +12,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 import irt
-from examcore import jaccard
+from examcore import ReportProgress, jaccard
+from grading._records import QuestionKey
 from grading.formats._grades import ReadGrades, parsed
+from grading.formats._score_tables import grid_of
 from grading.formats._trec import TrecRun
 from grading.scores._cover import BUDGET, require_common
+from grading.scores._labels import require_tau
 
 FEWEST = 10
-"""Systems or passages below which an item response model says nothing about questions."""
+"""Fewer systems or passages than this cannot estimate an item response model."""
 COPY = 0.8
-"""Words in common above which two questions of a query are near copies (Jaccard of bags)."""
-
+"""Jaccard similarity of bags of words from which two questions of a query are near copies."""
 MOST = 50_000_000
-"""Cells of the largest table: passages of many queries share no question, so that nearly all of it is empty."""
+"""Cells of the largest table; passages of different queries share no question, so most cells are empty."""
 
-Key = tuple[str, str]
-"""Query and question."""
-Report = Callable[[int, int], None]
-"""Told how much is done: done units, all units."""
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class GradeTable:
-    """Grades `[students, items]` of systems or passages on the questions, NaN where not graded.
-
-    `students` are systems, or passages; `items` are questions with their query.
-    """
+    """Grades `[students, items]` of systems or passages on questions, NaN where not graded."""
 
     students: tuple[str, ...]
-    items: tuple[Key, ...]
+    items: tuple[QuestionKey, ...]
     grades: Floats
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Distinct names of the items: the question's, with its query where two queries have it."""
+        """Distinct names of the items: the question's id, with its query if two queries have that id."""
         count = Counter(question for _, question in self.items)
         return tuple(f"{query}/{name}" if count[name] > 1 else name for query, name in self.items)
 
     @property
     def blocks(self) -> int:
-        """Groups of students that have no question in common, however long the chain."""
+        """The number of connected groups of students, which have no question in common."""
         from scipy.sparse import csr_matrix
         from scipy.sparse.csgraph import connected_components
 
@@ -62,9 +57,9 @@ class GradeTable:
 class Item(NamedTuple):
     """Classical counts of a question.
 
-    `supported` counts the students that reach tau of the `graded` ones; `rest_correlation` is with the mean grade on
-    the other questions, NaN where one of them does not vary. `redundant_with` is an earlier question of the query that
-    every student answered alike, or that is its near copy in words.
+    `supported` counts the `graded` students that reach tau; `rest_correlation` is the correlation with the mean grade
+    on the other questions, NaN where one of them does not vary. `redundant_with` is an earlier question of the query
+    that every student answered alike, or that is a near copy in words.
     """
 
     query: str
@@ -89,7 +84,9 @@ class Item(NamedTuple):
 
 def table_of_passages(graded: ReadGrades) -> GradeTable:
     """Each passage (or system, where articles were graded) as a student."""
-    found = _by_student(graded)
+    found: dict[str, dict[QuestionKey, float]] = {}
+    for one in graded.grades:
+        found.setdefault(one.passage, {})[one.query, one.question] = one.grade
     size = len(found) * len({(one.query, one.question) for one in graded.grades})
     if size > MOST:
         raise ValueError(
@@ -101,13 +98,13 @@ def table_of_passages(graded: ReadGrades) -> GradeTable:
 def table_of_runs(graded: ReadGrades, runs: Sequence[TrecRun], k: int = BUDGET) -> GradeTable:
     """Each run as a student: its grade on a question is the best among its first k passages.
 
-    A query that a run skips gives the lowest grade, 0, on its questions; a question none of its first k passages was
-    graded on is NaN. Raises `ValueError` for a run that skips all queries.
+    The questions of a query that a run skips have grade 0; a question that none of the first k passages was graded on
+    is NaN. Raises `ValueError` for a run that skips all queries.
     """
     passages, questions = graded.by_passage, graded.questions
     for run in runs:
         require_common(run, questions)
-    found: dict[str, dict[Key, float]] = {run.name: {} for run in runs}
+    found: dict[str, dict[QuestionKey, float]] = {run.name: {} for run in runs}
     for run in runs:
         for query, asked in questions.items():
             top = run.top(query, k)
@@ -121,15 +118,15 @@ def table_of_runs(graded: ReadGrades, runs: Sequence[TrecRun], k: int = BUDGET) 
 def classical(
     table: GradeTable,
     tau: float = 1.0,
-    texts: Mapping[Key, str] | None = None,
-    progress: Report | None = None,
+    texts: Mapping[QuestionKey, str] | None = None,
+    progress: ReportProgress | None = None,
 ) -> list[Item]:
-    """Classical counts of every question, in order, with what makes it redundant.
+    """Classical counts of every question, in order, and which earlier question it repeats.
 
-    Questions answered alike are looked for with at least 10 students, among fewer they are so by chance; near copies
-    wherever their `texts` are known. Raises `ValueError` for a tau that `require_tau` refuses.
+    Near copies are found where their `texts` are known, questions answered alike with at least 10 students, since among
+    fewer this happens by chance. Raises `ValueError` for a tau that `require_reached` refuses.
     """
-    require_tau(table, tau)
+    require_reached(table, tau)
     grades = table.grades
     repeated = redundant(table, texts or {}, progress)
     total, count = np.nansum(grades, axis=1), np.sum(~np.isnan(grades), axis=1)
@@ -145,9 +142,9 @@ def classical(
 
 
 def redundant(
-    table: GradeTable, texts: Mapping[Key, str], progress: Report | None = None
+    table: GradeTable, texts: Mapping[QuestionKey, str], progress: ReportProgress | None = None
 ) -> dict[int, tuple[str, str]]:
-    """Of each question (its place) that repeats an earlier one of its query: which one, and in what."""
+    """For each item (by index) that repeats an earlier question of its query: that question, and the reason."""
     found: dict[int, tuple[str, str]] = {}
     places: dict[str, list[int]] = {}
     for index, (query, _) in enumerate(table.items):
@@ -162,10 +159,9 @@ def redundant(
     return found
 
 
-def require_tau(table: GradeTable, tau: float) -> None:
-    """Refuse a tau of 0 or less, which every grade reaches, and one that none does."""
-    if not 0 < tau < math.inf:
-        raise ValueError(f"tau: {tau:g}; wanted above 0, which stands for no answer, and finite")
+def require_reached(table: GradeTable, tau: float) -> None:
+    """Refuse a tau that is not above 0, and one that no grade reaches."""
+    require_tau(tau)
     highest = float(np.nanmax(table.grades, initial=-np.inf))
     if not highest >= tau:
         found = f"no grade reaches it, the highest is {highest:g}" if highest > -math.inf else "no grade was parsed"
@@ -173,11 +169,10 @@ def require_tau(table: GradeTable, tau: float) -> None:
 
 
 def responses(table: GradeTable) -> irt.ResponseMatrix:
-    """The table for `irt`: right and wrong where grades are 0 and 1, else ratings up to each question's highest.
+    """The table for `irt`: right or wrong if grades are 0 and 1, otherwise ratings up to each question's highest.
 
-    Left out are questions that all graded students answered alike, which say nothing of them, and then students without
-    answers. Raises `ValueError` for fewer than 10 students, grades with fractions other than halves (halves are
-    doubled), and fewer than two questions that vary.
+    Questions that all students answered alike are left out, then students without answers. Grades with halves are
+    doubled. Raises `ValueError` for fewer than 10 students, other fractions, and fewer than two questions that vary.
     """
     if len(table.students) < FEWEST:
         raise ValueError(
@@ -201,19 +196,17 @@ def responses(table: GradeTable) -> irt.ResponseMatrix:
 
 
 def fit_items(
-    data: irt.ResponseMatrix, *, interval: float = 0.9, seed: int = 0, progress: Report | None = None
+    data: irt.ResponseMatrix, *, interval: float = 0.9, seed: int = 0, progress: ReportProgress | None = None
 ) -> irt.Fit:
-    """Difficulty and discrimination: the graded response model for ratings, else a 2pl under a population of items."""
+    """Difficulty and discrimination: the graded response model for ratings, otherwise a 2pl with item priors."""
     if data.top is not None:
         return irt.fit(data, "grm", "mml", interval=interval, seed=seed, progress=progress)
     return irt.fit(data, "2pl", "mml", priors=irt.Priors(), interval=interval, seed=seed, progress=progress)
 
 
 def at_level(data: irt.ResponseMatrix, table: GradeTable, tau: float) -> irt.ResponseMatrix:
-    """The same students and questions as right (grade >= tau) and wrong, without questions that no longer vary."""
-    rows = [table.students.index(name) for name in data.students]
-    columns = [table.names.index(name) for name in data.items]
-    grades = table.grades[np.ix_(rows, columns)]
+    """The same students and questions as right (grade >= tau) or wrong, without questions that no longer vary."""
+    grades = table.grades[np.ix_(np.isin(table.students, data.students), np.isin(table.names, data.items))]
     right = np.where(np.isnan(grades), np.nan, grades >= tau)
     varies = _varies(right)
     names = tuple(name for name, one in zip(data.items, varies, strict=True) if one)
@@ -224,21 +217,8 @@ def _varies(grades: Floats) -> NDArray[np.bool_]:
     return np.array([len(np.unique(column[~np.isnan(column)])) > 1 for column in grades.T], dtype=np.bool_)
 
 
-def _by_student(graded: ReadGrades) -> dict[str, dict[Key, float]]:
-    found: dict[str, dict[Key, float]] = {}
-    for one in graded.grades:
-        found.setdefault(one.passage, {})[one.query, one.question] = one.grade
-    return found
-
-
-def _table(found: Mapping[str, Mapping[Key, float]]) -> GradeTable:
-    items = tuple(dict.fromkeys(key for row in found.values() for key in row))
-    place = {key: index for index, key in enumerate(items)}
-    grades = np.full((len(found), len(items)), np.nan)
-    for row, given in enumerate(found.values()):
-        for key, grade in given.items():
-            grades[row, place[key]] = grade
-    return GradeTable(tuple(found), items, grades)
+def _table(found: Mapping[str, Mapping[QuestionKey, float]]) -> GradeTable:
+    return GradeTable(*grid_of({(student, key): grade for student, row in found.items() for key, grade in row.items()}))
 
 
 def _rest_correlation(column: Floats, total: Floats, count: NDArray[np.int64]) -> float:
@@ -250,7 +230,7 @@ def _rest_correlation(column: Floats, total: Floats, count: NDArray[np.int64]) -
     return float(np.corrcoef(first, rest)[0, 1])
 
 
-def _why(table: GradeTable, texts: Mapping[Key, str], earlier: int, index: int) -> str:
+def _why(table: GradeTable, texts: Mapping[QuestionKey, str], earlier: int, index: int) -> str:
     first, second = (texts.get(table.items[one], "") for one in (earlier, index))
     if first and second and jaccard(first, second) >= COPY:
         return "near copy"

@@ -1,22 +1,24 @@
-"""Nuggetizer's scores: which share of a topic's nuggets an answer supports, from assignment files.
+"""The Nuggetizer's scores: the share of a topic's nuggets that an answer supports, from assignment files.
 
-Each topic has nuggets with an importance (`vital` 1, `okay` 0.5) and a label of the answer's support (`support` 1,
-`partial_support` 0.5, `not_support` 0); labels outside these weigh nothing, count as no support, and are counted by
-name. Scores are strict (full support alone) or not, over the vital nuggets, over all, or over all by their weight
-(Pradeep et al. 2024, TREC RAG 2024).
+Each nugget of a topic has an importance (`vital` 1, `okay` 0.5) and a label of the answer's support (`support` 1,
+`partial_support` 0.5, `not_support` 0); other labels weigh nothing or count as no support, and are counted by name.
+Scores are strict (full support only) or not, over the vital nuggets, over all, or over all by weight (Pradeep et al.
+2024, TREC RAG 2024).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean, json_kind, read_text, shown_json
-from grading._table_rows import Columns, FileRow, read_rows
+from grading._records import Grade
+from grading._table_rows import Columns, FileRow, has_suffix, read_rows
+from grading.formats._grades import ReadGrades
 from grading.formats._score_tables import SYSTEM, ScoreTable, table_of
 
 SUPPORT: Mapping[str, float] = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
@@ -36,7 +38,7 @@ _RUN: Columns = {"run_id": ("system", *(name for name in SYSTEM["system"] if nam
 
 
 class Nugget(NamedTuple):
-    """A nugget as a judge labelled it for one answer; labels as they stand in the file."""
+    """A nugget as a judge labelled it for one answer; labels as in the file."""
 
     text: str
     importance: str
@@ -50,18 +52,17 @@ class Assignments(NamedTuple):
     topics: Mapping[str, tuple[Nugget, ...]]
 
     def unknown(self) -> dict[str, dict[str, int]]:
-        """The labels outside the vocabulary with their counts, the commonest first: `importance` and `support`."""
+        """The labels of `importance` and `support` outside the vocabulary with their counts, the most common first."""
         nuggets = [one for topic in self.topics.values() for one in topic]
-        return {
-            "importance": _outside((one.importance for one in nuggets), IMPORTANCE),
-            "support": _outside((one.support for one in nuggets), SUPPORT),
-        }
+        importance = Counter(one.importance for one in nuggets if one.importance not in IMPORTANCE)
+        support = Counter(one.support for one in nuggets if one.support not in SUPPORT)
+        return {"importance": dict(importance.most_common()), "support": dict(support.most_common())}
 
 
 class NuggetScores(NamedTuple):
-    """Scores of one system: per topic (NaN where no nugget of the wanted importance is) and their mean over topics.
+    """Scores of one system: per topic (NaN without nuggets of that importance), and their mean over topics.
 
-    `undefined` names, for each metric, the topics that its mean leaves out.
+    `undefined` lists, for each metric, the topics that its mean leaves out.
     """
 
     run: str
@@ -71,44 +72,43 @@ class NuggetScores(NamedTuple):
 
 
 def read_assignments(path: str | Path) -> list[Assignments]:
-    """The runs of a file of assignments, one topic a line: `qid, run_id, nuggets[{text, importance, assignment}]`.
+    """The runs of a file of assignments, one topic per line: `qid, run_id, nuggets[{text, importance, assignment}]`.
 
-    A file without `run_id` is one run, named like the file. Raises `ValueError` (file:line, found, wanted) for a line
-    without topic or nuggets, a nugget without its labels, and a topic that stands twice in a run.
+    A file without `run_id` is one run, named after the file. Raises `ValueError` (file:line, found, wanted) for a line
+    without topic or nuggets, a nugget without its labels, and a repeated topic of a run.
     """
     runs: dict[str, dict[str, tuple[Nugget, ...]]] = {}
     for row in read_rows(path, {**_TOPIC, "nuggets": ()}, _RUN):
         topic, run = row.text("qid"), row.text("run_id", Path(path).name.partition(".")[0])
         if topic in runs.setdefault(run, {}):
-            raise ValueError(f"{row.place}: topic {topic!r} stands twice in run {run!r}; wanted it once")
+            raise ValueError(f"{row.place}: topic {topic!r} occurs twice in run {run!r}; wanted it once")
         runs[run][topic] = _nuggets(row)
     return [Assignments(run, topics) for run, topics in runs.items()]
 
 
 def read_all_assignments(paths: Sequence[str | Path]) -> list[Assignments]:
-    """The runs of several files; `ValueError` for one that stands in two of them."""
-    places: dict[str, tuple[int, Path]] = {}
+    """The runs of several files; raises `ValueError` for a run that is in two of them."""
+    places: dict[str, str | Path] = {}
     found = []
-    for here in enumerate(map(Path, paths)):
-        for run in read_assignments(here[1]):
-            before = places.setdefault(run.run, here)
-            if before != here:
-                raise ValueError(f"{here[1]}: run {run.run!r} stands in {before[1]} already; wanted distinct runs")
+    for path in paths:
+        for run in read_assignments(path):
+            if run.run in places:
+                raise ValueError(f"{path}: run {run.run!r} is also in {places[run.run]}; wanted distinct runs")
+            places[run.run] = path
             found.append(run)
     return found
 
 
 def is_assignments(path: str | Path) -> bool:
     """Whether a JSON-lines file begins with an object that has a list of nuggets, as assignments have."""
-    path = Path(path)
-    if not path.name.lower().removesuffix(".gz").endswith((".jsonl", ".json")):
+    if not has_suffix(path, ".jsonl", ".json"):
         return False
-    line = next((one for one in read_text(path).split("\n") if one.strip()), "")
+    line = next((one for one in read_text(Path(path)).split("\n") if one.strip()), "")
     return line.lstrip().startswith("{") and '"nuggets"' in line
 
 
 def topic_scores(nuggets: Sequence[Nugget]) -> dict[str, float]:
-    """The six scores of one answer, 0 to 1; NaN where the nuggets that a score is over weigh nothing."""
+    """The six scores of one answer, 0 to 1; NaN where the nuggets of a score have no weight."""
     support = np.array([SUPPORT.get(one.support, 0.0) for one in nuggets])
     importance = np.array([IMPORTANCE.get(one.importance, 0.0) for one in nuggets])
     weights = {"vital": (importance == 1).astype(float), "weighted": importance, "all": np.ones(len(nuggets))}
@@ -123,7 +123,7 @@ def topic_scores(nuggets: Sequence[Nugget]) -> dict[str, float]:
 def score_run(
     assignments: Assignments, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
 ) -> NuggetScores:
-    """Scores per topic and their means with bootstrap intervals over topics."""
+    """The scores per topic and their means with bootstrap intervals over topics."""
     topics = {topic: topic_scores(nuggets) for topic, nuggets in assignments.topics.items()}
     values = {metric: np.array([scores[metric] for scores in topics.values()]) for metric in METRICS}
     overall = {
@@ -140,10 +140,10 @@ def table_of_scores(scores: Sequence[NuggetScores], metric: str) -> ScoreTable:
 
 
 class SharedNuggets(NamedTuple):
-    """How many systems support each nugget that all were judged on, and how many nuggets could not be matched.
+    """How many systems support each nugget, and the nuggets that could not be matched between systems.
 
-    `supported_by[k]` nuggets have the full support of exactly k systems. Nuggets are matched by topic and text:
-    `repeated` texts stand twice in a topic, `partly_judged` are missing in some system; both are left out.
+    `supported_by[k]` nuggets have the full support of exactly k systems. Nuggets are matched by topic and text; left
+    out are those `repeated` in a topic of some system and those `partly_judged`, which some system lacks.
     """
 
     supported_by: tuple[int, ...]
@@ -152,7 +152,7 @@ class SharedNuggets(NamedTuple):
 
 
 def shared_nuggets(runs: Sequence[Assignments]) -> SharedNuggets:
-    """Count the nuggets that no, one, … every system fully supports."""
+    """Count the nuggets that none, one, … all of the systems fully support."""
     counted = [Counter((topic, one.text) for topic, nuggets in run.topics.items() for one in nuggets) for run in runs]
     repeated = dict.fromkeys(key for counts in counted for key, number in counts.items() if number > 1)
     every = dict.fromkeys(key for counts in counted for key in counts if key not in repeated)
@@ -166,6 +166,35 @@ def shared_nuggets(runs: Sequence[Assignments]) -> SharedNuggets:
     )
     matched = Counter(supporting[key] for key in every.keys() - set(partly))
     return SharedNuggets(tuple(matched[number] for number in range(len(runs) + 1)), tuple(repeated), partly)
+
+
+def graded_nuggets(runs: Sequence[Assignments]) -> ReadGrades:
+    """Support as grades of the systems by nuggets, named by their text: 1, partial support 0.5, anything else 0.
+
+    Nuggets that cannot be matched between systems are left out. The notes count them and unknown labels.
+    """
+    shared = shared_nuggets(runs)
+    unmatched = {*shared.repeated, *shared.partly_judged}
+    grades = tuple(
+        Grade(topic, run.run, one.text, SUPPORT.get(one.support, 0.0))
+        for run in runs
+        for topic, nuggets in run.topics.items()
+        for one in nuggets
+        if (topic, one.text) not in unmatched
+    )
+    unknown = Counter[str]()
+    for run in runs:
+        unknown.update(run.unknown()["support"])
+    notes = []
+    if unknown:
+        named = ", ".join(f"{count} {shown_json(label)}" for label, count in unknown.most_common(5))
+        notes.append(f"{unknown.total()} labels are outside the vocabulary and count as no support: {named}.")
+    if shared.repeated:
+        notes.append(f"{len(shared.repeated)} nuggets occur twice in their topic and are left out.")
+    if shared.partly_judged:
+        count = len(shared.partly_judged)
+        notes.append(f"{count} nuggets were not judged for all {len(runs)} systems and are left out.")
+    return ReadGrades(grades, tuple(notes))
 
 
 def _nuggets(row: FileRow) -> tuple[Nugget, ...]:
@@ -186,7 +215,3 @@ def _nugget(found: object, place: str) -> Nugget:
 
 
 _NUGGET_FIELDS = (("text", "nugget"), ("importance", "importance"), ("assignment", "support"))
-
-
-def _outside(labels: Iterable[str], vocabulary: Mapping[str, float]) -> dict[str, int]:
-    return dict(Counter(one for one in labels if one not in vocabulary).most_common())

@@ -1,4 +1,4 @@
-"""ROUGE-1 F1 against gold articles, the baseline that does not agree with assessors (EXAM 2021, section 4.1.2)."""
+"""ROUGE-1 F1 against gold articles, a baseline that disagrees with assessors (EXAM 2021, section 4.1.2)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ TEXT = ("text", "article", "answer", "report", "response")
 
 
 def rouge_1_f1(article: str, gold: str) -> float:
-    """Harmonic mean of the shares of words in common, as bags: lower-case lemmas without stop words and punctuation.
-
-    NaN for a gold article without words, 0 for an article without any.
-    """
+    """ROUGE-1 F1 of the bags of `words` of two texts; NaN for a gold article without words, 0 for an empty article."""
     ours, theirs = Counter(words(article)), Counter(words(gold))
     if not theirs:
         return math.nan
@@ -29,9 +26,8 @@ def rouge_1_f1(article: str, gold: str) -> float:
 
 
 def words(text: str) -> list[str]:
-    """The lemmas of the content words of an English text, in lower case (simplemma; bm25s's longer stop list)."""
-    found = (one for one in WORD.findall(text.lower()) if one not in _stop_words())
-    return [_lemma(one) for one in found]
+    """The lower-case lemmas of an English text without stop words (simplemma; bm25s's longer list of stop words)."""
+    return [_lemma(word) for word in WORD.findall(text.lower()) if word not in _stop_words()]
 
 
 def rouge_scores(articles: Mapping[str, str], gold: Mapping[str, str]) -> dict[str, float]:
@@ -40,10 +36,10 @@ def rouge_scores(articles: Mapping[str, str], gold: Mapping[str, str]) -> dict[s
 
 
 def read_articles(path: str | Path) -> dict[str, dict[str, str]]:
-    """System -> query -> article, from a table of `system, query, text` (one system without that column).
+    """Read `system -> query -> article` from a table `system, query, text`; without `system` it is one system's.
 
-    Raises `ValueError` (file:line, found, wanted) for a query that a system answers twice; a blank text is an empty
-    article.
+    A blank text is an empty article. Raises `ValueError` (file:line, found, wanted) for a second article of a system on
+    a query.
     """
     found: dict[str, dict[str, str]] = {}
     for row in read_rows(path, {}):

@@ -1,7 +1,7 @@
-"""The choice of tau, the least grade that counts, on some queries, judged on the others.
+"""The choice of tau, the lowest grade that counts, on some queries, evaluated on the others.
 
-A tau chosen by hindsight, as in the table of EXAM++ that names the best of four, flatters the measure. Here each fold
-of queries is scored at the tau that agreed best with the assessors on the other folds.
+A tau chosen on the same queries, as in the table of EXAM++ that names the best of four, makes the measure look too
+good. Here each fold of queries is scored at the tau that agrees best with the assessors on the other folds.
 """
 
 from __future__ import annotations
@@ -13,25 +13,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, Indices, IntervalEstimate, bootstrap
+from examcore import INTERVAL_LEVEL, Indices, IntervalEstimate, bootstrap, kendall
+from grading._records import SystemScores
 from grading.formats._grades import ReadGrades
 from grading.formats._trec import Qrels
-from grading.leaderboards._separated_groups import Table
 from grading.scores._labels import exam_labels
 
 FOLDS = 5
-"""Where nothing else is said; fewer where there are fewer queries."""
+"""The usual number of folds, if there are as many queries."""
 Floats = NDArray[np.float64]
 Agreement = Callable[[Indices, Indices], float]
-"""Agreement with the assessors over the queries of the second argument, each scored at its tau of the first."""
+"""Agreement with the assessors, of the index of each query's tau and the indices of the queries."""
 
 
 class Choice(NamedTuple):
-    """The tau to use (`tau`, the best on all queries) and what to expect of it.
+    """The tau that is best on all queries, and how well such a choice agrees with the assessors.
 
-    `held_out` is the agreement where each query was scored at a tau chosen without it; `curve` the agreement of each
-    tau on all queries, whose maximum is hindsight; `chosen` how many queries were scored at which tau; `folds` in how
-    many parts the queries were held out.
+    `held_out` is the agreement with each query scored at a tau chosen without it; `curve` the agreement of each tau on
+    all queries, whose maximum is biased upwards; `chosen` counts the held-out queries scored at each tau.
     """
 
     tau: float
@@ -43,10 +42,10 @@ class Choice(NamedTuple):
 
 
 def candidates(graded: ReadGrades) -> tuple[float, ...]:
-    """The grades above 0 that occur, ascending; `ValueError` when there is none."""
+    """The grades above 0 that occur, ascending; raises `ValueError` if there is none."""
     found = sorted({one.grade for one in graded.grades if one.grade > 0})
     if not found:
-        raise ValueError("grades: none is above 0; wanted grades that a tau could divide")
+        raise ValueError("grades: none is above 0; wanted grades to choose a tau from")
     return tuple(found)
 
 
@@ -61,8 +60,8 @@ def choose_by_passages(
 ) -> Choice:
     """The tau whose labels `EXAM-Label(p) >= tau` agree best with official judgements `>= rel`, by Cohen's kappa.
 
-    Read are the passages that both judge. Raises `ValueError` with fewer than two queries in common, more
-    folds than queries, and where all of them are relevant or none is.
+    Only passages that both judge count. Raises `ValueError` for fewer than two common queries, more folds than queries,
+    and if all of the passages are relevant or none is.
     """
     best, taus = exam_labels(graded).best, candidates(graded)
     queries = [query for query in best if any(passage in official.get(query, {}) for passage in best[query])]
@@ -85,7 +84,7 @@ def choose_by_passages(
 
 
 def choose_by_leaderboard(
-    tables: Mapping[float, Table],
+    tables: Mapping[float, SystemScores],
     official: Mapping[str, float],
     *,
     folds: int | None = None,
@@ -94,8 +93,7 @@ def choose_by_leaderboard(
 ) -> Choice:
     """The tau whose leaderboard of systems (means over queries) agrees best with the official one, by Kendall's tau-b.
 
-    `tables` holds each tau's scores by system and query. Raises `ValueError` with fewer than three systems in common or
-    two queries.
+    `tables` has the scores at each tau. Raises `ValueError` for fewer than three common systems or two queries.
     """
     first = next(iter(tables.values()))
     systems = [system for system in first if system in official]
@@ -103,19 +101,22 @@ def choose_by_leaderboard(
         raise ValueError(f"leaderboards: {len(systems)} systems in both; wanted at least 3 to compare their orders")
     queries = list(first[systems[0]])
     scores = np.array([[[table[one][query] for query in queries] for one in systems] for table in tables.values()])
-    wanted = np.array([official[one] for one in systems], dtype=np.float64)
+    wanted = np.round([official[one] for one in systems], 12)
 
     def agreement(chosen: Indices, which: Indices) -> float:
         values = scores[chosen, :, which]
         known = ~np.isnan(values)
         totals, sizes = np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0)
-        return kendall(totals / sizes, wanted) if sizes.all() else np.nan
+        if not sizes.all():
+            return np.nan
+        # Without the last digits, in which equal means differ by the order of summation.
+        return float(kendall(np.round(totals / sizes, 12), wanted, np.ones(len(systems))))
 
     return _choose(agreement, tuple(tables), len(queries), folds, level, seed)
 
 
 def kappa(table: Floats) -> float:
-    """Cohen's kappa of a table of counts; NaN where chance alone agrees wholly."""
+    """Cohen's kappa of a table of counts; NaN if chance alone gives full agreement."""
     total = table.sum()
     if not total:
         return np.nan
@@ -123,37 +124,28 @@ def kappa(table: Floats) -> float:
     return float((np.trace(table) / total - expected) / (1 - expected)) if expected < 1 else np.nan
 
 
-def kendall(first: Floats, second: Floats) -> float:
-    """Kendall's tau-b of two scores of the same systems; NaN where one of them ties all."""
-    one, other = (np.sign(np.round(each[:, None] - each, 12)) for each in (first, second))
-    norm = np.sqrt((one**2).sum() * (other**2).sum())
-    return float((one * other).sum() / norm) if norm else np.nan
-
-
 def _choose(
     agreement: Agreement, taus: Sequence[float], queries: int, folds: int | None, level: float, seed: int
 ) -> Choice:
     if queries < 2:
         raise ValueError(
-            f"queries: {queries} with grades and judgements; wanted at least 2, to choose on one and judge"
+            f"queries: {queries} with grades and judgements; wanted at least 2, to choose on one and test on another"
         )
     if folds is not None and folds > queries:
-        raise ValueError(f"folds: {folds} of {queries} queries; wanted at most one fold for each query")
+        raise ValueError(f"folds: {folds} of {queries} queries; wanted at most one fold per query")
     parts = min(FOLDS, queries) if folds is None else folds
     everything = np.arange(queries)
     curve = [bootstrap(partial(_at, agreement, row), queries, level=level, seed=seed) for row in range(len(taus))]
     if all(np.isnan(one.estimate) for one in curve):
-        raise ValueError("agreement: undefined at every tau, for one side does not vary; wanted scores that differ")
+        raise ValueError("agreement: undefined at every tau, because one side does not vary; wanted scores that differ")
     chosen = np.zeros(queries, dtype=np.intp)
     for held_out in np.array_split(np.random.default_rng(seed).permutation(queries), parts):
         chosen[held_out] = _best(agreement, len(taus), np.setdiff1d(everything, held_out))
-    judged = bootstrap(
-        lambda which: agreement(chosen[which], which), queries, level=level, draws=BOOTSTRAP_DRAWS, seed=seed
-    )
+    held_out_agreement = bootstrap(lambda which: agreement(chosen[which], which), queries, level=level, seed=seed)
     counts = {tau: int(np.sum(chosen == row)) for row, tau in enumerate(taus) if np.any(chosen == row)}
     return Choice(
         taus[_best(agreement, len(taus), everything)],
-        judged,
+        held_out_agreement,
         dict(zip(taus, curve, strict=True)),
         counts,
         queries,
@@ -166,6 +158,6 @@ def _at(agreement: Agreement, row: int, which: Indices) -> float:
 
 
 def _best(agreement: Agreement, size: int, which: Indices) -> int:
-    """The tau that agrees best; the least of those that tie."""
+    """The index of the tau that agrees best, the lowest if several tie."""
     found = [_at(agreement, row, which) for row in range(size)]
     return int(np.argmax([-np.inf if np.isnan(value) else value for value in found]))

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from rapidfuzz import fuzz
 
-from grading._records import KeyAnswer
+from grading._records import Bank, KeyAnswer
 from grading.formats import _bank_files as bank_files
 from grading.formats._grades import ReadGrades
 from grading.formats._trec import TrecRun
@@ -24,7 +24,7 @@ from grading.graders import _graders as graders
 from grading.graders._reply_parsing import Parsed, parse_rating
 from grading.graders._verification import normalised
 from grading.scores import _nuggets as nuggets
-from grading.scores._cover import Bank, Cover, Covered, cover
+from grading.scores._cover import Cover, Covered, cover
 from grading.scores._exam import exam_score
 
 ROOT = Path(__file__).parents[2]

@@ -42,7 +42,7 @@ def test_undo_turns_round_the_last_edit_of_its_question_and_then_the_one_before(
     record(log, BANK, "undo", BANK[0])
     record(log, BANK, "undo", NEW)
     assert edited(BANK, read_edits(log)) == BANK
-    with pytest.raises(ValueError, match=r"question 'q0' of query 'skin': no edit to undo; wanted one that was edited"):
+    with pytest.raises(ValueError, match=r"question 'q0' of query 'skin': has no edit to undo; wanted"):
         record(log, BANK, "undo", BANK[0])
     assert len(read_edits(log)) == 6
 
@@ -50,10 +50,10 @@ def test_undo_turns_round_the_last_edit_of_its_question_and_then_the_one_before(
 @pytest.mark.parametrize(
     ("action", "question", "message"),
     [
-        ("add", BANK[0], r"question 'q0' of query 'skin': stands in the bank already; wanted another id"),
-        ("change", NEW, r"question 'new' of query 'skin': does not stand in the bank; wanted one that does, to change"),
-        ("change", BANK[0], r"the change changes nothing; wanted something else"),
-        ("restore", BANK[0], r"is not retired; wanted a retired one"),
+        ("add", BANK[0], r"question 'q0' of query 'skin': is already in the bank; wanted another id"),
+        ("change", NEW, r"question 'new' of query 'skin': is not in the bank; wanted one that is, to change"),
+        ("change", BANK[0], r"the change has no effect; wanted another value"),
+        ("restore", BANK[0], r"is not retired; wanted a retired question"),
         ("retire", BANK[2], r"is retired; wanted restore it first"),
         ("change", replace(BANK[2], question="x?"), r"is retired; wanted restore it first"),
     ],

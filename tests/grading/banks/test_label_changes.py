@@ -95,5 +95,5 @@ def test_labels_are_those_that_qrels_are_made_of() -> None:
 
 @pytest.mark.parametrize("tau", [math.nan, math.inf, 0.0])
 def test_a_tau_that_nothing_or_everything_reaches_is_refused(tau: float) -> None:
-    with pytest.raises(ValueError, match=r"tau: .*; wanted above 0, which stands for no answer, and finite"):
+    with pytest.raises(ValueError, match=r"tau: .*; wanted above 0, the grade for no answer, and finite"):
         changed((A, B), (A,), tau)

@@ -86,7 +86,7 @@ def test_without_an_edit_the_edited_bank_is_written_anew(bank: Path, tmp_path: P
     [
         (("--retire", "q9"), r"question 'q9': does not stand in the bank; wanted one that does"),
         (("--retire", "q2"), r"question 'q2': stands in 2 queries \('skin', 'tides' …\); wanted --query"),
-        (("--restore", "q1"), r"question 'q1' of query 'skin': is not retired; wanted a retired one"),
+        (("--restore", "q1"), r"question 'q1' of query 'skin': is not retired; wanted a retired question"),
         (("--retire", "q1", "--undo"), r"--retire and --undo: found together; wanted one edit at a time"),
         (("--change", "q1"), r"--change q1: no value; wanted FIELD=VALUE with question or answers"),
         (("question=x",), r"question=x: found without --change; wanted --change ID FIELD=VALUE"),
@@ -94,7 +94,7 @@ def test_without_an_edit_the_edited_bank_is_written_anew(bank: Path, tmp_path: P
         (("--change", "q1", "question= "), r"--change q1: question is blank; wanted its words"),
         (("--change", "q1", "combine=xor"), r'--change q1: combine "xor"; wanted or or and'),
         (("--change", "q1", "answers=[1,]"), r"--change q1: answers: malformed JSON"),
-        (("--change", "q1", "importance=vital"), r"the change changes nothing; wanted something else"),
+        (("--change", "q1", "importance=vital"), r"the change has no effect; wanted another value"),
         (("--add", "{bank}"), r"bank.jsonl: question 'q1' of query 'skin' stands in the bank already; wanted another"),
         (("--retire", "q1", "--out", "{bank}"), r"bank.jsonl: is the bank itself, which edits leave as it is"),
     ],

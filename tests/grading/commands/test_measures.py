@@ -241,6 +241,9 @@ def test_bias_in_words(call: Call) -> None:
         ("nuggets none.jsonl", {}, "none.jsonl: no such file"),
         ("agreement a b", {"a": "1 0 d 1\n", "b": "1 0 d\n"}, "b:1: 3"),
         ("agreement a b", {"a": "1 0 d 1\n", "b": "1 0 d yes\n"}, "wanted a whole number"),
+        ("argue a b --citations some", {}, "--citations: Value error, 'some' is not one of 'any', 'all', 'micro'"),
+        ("similarity a b --measure bleu", {}, "--measure: Value error, 'bleu' is not one of 'jaccard', 'dice'"),
+        ("run a b --model m --out o --grader guess", {}, "'guess' is not one of 'qa', 'rating', 'relevance'"),
         ("agreement a b", {"a": "1 0 d 1\n", "b": "1 0 e 1\n"}, "no topic and passage is judged by both"),
         (
             "leaderboard a.csv b.csv",

@@ -288,7 +288,7 @@ def test_few_systems_give_counts_and_a_sentence(folder: Path) -> None:
             "--measures '': an empty name; wanted names",
         ),
         (("measure", "official.qrels", "a.run", "--measures", "MAP,"), "--measures 'MAP,': an empty name"),
-        (("tau", "grades.csv", "official.qrels", "--folds", "3"), "folds: 3 of 2 queries; wanted at most one fold for"),
+        (("tau", "grades.csv", "official.qrels", "--folds", "3"), "folds: 3 of 2 queries; wanted at most one fold per"),
         (
             ("items", "grades.csv", "--tau", "9", "--out", "items"),
             "tau: 9; no grade reaches it, the highest is 5; wanted a tau that some grade reaches",

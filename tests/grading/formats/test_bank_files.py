@@ -12,6 +12,7 @@ import pytest
 from grading._records import BankQuestion, KeyAnswer
 from grading.banks._bank_lint import lint
 from grading.formats._bank_files import by_query, made_id, read_bank, write_bank
+from grading.formats._file_faults import Fault
 from tests import shared_data
 
 SHARED = shared_data.SHARED / "data/rag24_nuggets/data/nuggets"
@@ -97,24 +98,25 @@ def test_nuggets_that_say_the_same_are_told_apart_by_number(tmp_path: Path) -> N
     assert [one.id for one in bank[:2]] == [name, f"{name}-2"]
 
 
-def test_an_unknown_importance_is_noted_where_notes_are_taken(tmp_path: Path) -> None:
-    notes: list[str] = []
+def test_an_unknown_importance_is_a_fault_where_faults_are_taken(tmp_path: Path) -> None:
+    faults: list[Fault] = []
     path = lines(tmp_path / "bank.jsonl", GOOD, {**GOOD, "id": "b", "importance": "failed"})
-    assert [one.importance for one in read_bank(path, notes)] == ["vital", "okay"]
-    assert notes == [f"{path}: 1 questions are neither vital nor okay ('failed' 1 times); taken as okay"]
+    assert [one.importance for one in read_bank(path, faults)] == ["vital", "okay"]
+    message = 'importance "failed" is neither vital nor okay; read as okay'
+    assert faults == [Fault(f"{path}:2", "unknown importance", message, stops=False)]
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the nuggets of TREC RAG 2024 are not here")
 def test_the_nuggets_of_trec_rag_are_read_and_linted() -> None:
-    notes: list[str] = []
+    faults: list[Fault] = []
     (path,) = SHARED.glob("*.jsonl")
-    bank = read_bank(path, notes)
+    bank = read_bank(path, faults)
     with path.open() as file:
         counted = [len(json.loads(line)["nuggets"]) for line in file]
     assert len(bank) == sum(counted)
     assert len(by_query(bank)) == len(counted)
     assert len({(one.query, one.id) for one in bank}) == len(bank)
-    assert len(notes) == 1
+    assert {one.kind for one in faults} == {"unknown importance"}
     rules = {one.rule for one in lint(bank)}
     assert {"not-a-question", "duplicate"} <= rules
     assert not rules & {"contradiction", "unsatisfiable-and", "no-answer"}
@@ -141,9 +143,9 @@ GOOD: dict[str, Any] = {"id": "a", "query": "q", "question": "Which?"}
     ("records", "message"),
     [
         ([GOOD, GOOD], r"bank.jsonl:2: question 'a' of query 'q' stands at .*bank.jsonl:1 already; wanted unique ids"),
-        ([{"id": "a", "question": "Which?"}], r"bank.jsonl:1: no query_id or .*; found id, question"),
-        ([{"id": "a", "query": "", "question": "Which?"}], r"bank.jsonl:1: no .*wanted the query of the question"),
-        ([{"id": "a", "query": "q"}], r"bank.jsonl:1: no question or question_text"),
+        ([{"id": "a", "question": "Which?"}], r"bank.jsonl:1: found id, question; wanted query_id or"),
+        ([{"id": "a", "query": "", "question": "Which?"}], r"bank.jsonl:1: found id, question; wanted query_id or"),
+        ([{"id": "a", "query": "q"}], r"bank.jsonl:1: found id, query; wanted question or question_text"),
         ([{**GOOD, "combine": "xor"}], r'bank.jsonl:1: combine "xor"; wanted or or and'),
         ([{**GOOD, "importance": "historical"}], r'bank.jsonl:1: importance "historical"; wanted vital or okay'),
         ([{**GOOD, "answers": [["x"]]}], r"bank.jsonl:1: answers a list; wanted a text"),

@@ -82,7 +82,7 @@ def test_null_and_truth_values_of_json_are_grades(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("query,passage,question\n1,p,r\n", r"g\.csv:2: no grade or rating .* in any row; wanted a column of grades"),
-        ("query,question,grade\n1,r,1\n", r"g\.csv:2: found query, question, grade; wanted a column passage_id or"),
+        ("query,question,grade\n1,r,1\n", r"g\.csv:2: found query, question, grade; wanted passage_id or"),
         ("query,passage,question,grade\n1,p,r,-1\n", r'g\.csv:2: grade "-1"; wanted 0 or more'),
         ("query,passage,question,grade\n1,p,r,the epidermis\n", r'g\.csv:2: grade "the epidermis"; wanted a number'),
         (
@@ -196,7 +196,7 @@ def test_banks_of_every_tool_give_the_questions_of_each_query(tmp_path: Path) ->
     assert [*read_bank_questions(plain)["q"]] == [one.id for one in read_bank(plain)]
     twice = write(tmp_path / "twice.jsonl", '{"query": "q", "questions": ["Why?", "How?", "Why?", "Why?"]}\n')
     assert [*read_bank_questions(twice)["q"]] == [one.id for one in read_bank(twice)]
-    with pytest.raises(ValueError, match=r"bare\.jsonl:1: found query; wanted a question with id or question_id"):
+    with pytest.raises(ValueError, match=r"bare\.jsonl:1: found query; wanted id or question_id"):
         read_bank_questions(write(tmp_path / "bare.jsonl", '{"query": "q"}\n'))
 
 

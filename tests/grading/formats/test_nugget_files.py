@@ -72,13 +72,21 @@ def test_trecs_banks_keep_their_combination(tmp_path: Path) -> None:
     ("name", "content", "match"),
     [
         ("n.jsonl", "", "n.jsonl: holds no nuggets; wanted at least one"),
-        ("n.jsonl", '{"qid": "1", "nuggets": [{"text": ""}]}', r"n.jsonl:1, nugget 1: text is \"\"; wanted a text"),
-        ("n.jsonl", '{"qid": null, "nuggets": [{"text": "x"}]}', "n.jsonl:1: qid is empty; wanted the topic"),
+        (
+            "n.jsonl",
+            '{"qid": "1", "nuggets": [{"text": ""}]}',
+            "n.jsonl:1, nugget 1: found id, query; wanted question or",
+        ),
+        (
+            "n.jsonl",
+            '{"qid": null, "nuggets": [{"text": "x"}]}',
+            "found id, question, answers; wanted query_id or",
+        ),
         ("n.json", '{"nugget_dict": {"Q": {}}}', "the name says no topic; wanted nuggets_TOPIC.json"),
-        ("nuggets_1.json", '{"nugget_dict": {"Q": ["XOR", {}]}}', 'answers combined by "XOR"; wanted AND or OR'),
-        ("nuggets_1.json", '{"nugget_dict": {"Q": {"a": "D1"}}}', 'documents "D1"; wanted a list of document ids'),
+        ("nuggets_1.json", '{"nugget_dict": {"Q": ["XOR", {}]}}', 'combine "XOR"; wanted or or and'),
+        ("nuggets_1.json", '{"nugget_dict": {"Q": {"a": 1.5}}}', "documents 1.5; wanted a list of document ids"),
         ("nuggets_1.json", '{"nugget_dict": {"Q": "a"}}', "found JSON string; wanted answers with their documents"),
-        ("n.jsonl", '{"question_text": "Q"}', "no question or no query_id; wanted both"),
+        ("n.jsonl", '{"question_text": "Q"}', "found id, question; wanted query_id or"),
         ("n.jsonl", "[1]", "record 1: found JSON number; wanted an object"),
         ("n.jsonl", "{", "n.jsonl:1: malformed JSON"),
     ],
@@ -91,7 +99,7 @@ def test_what_is_no_nugget_file_is_refused_by_its_place(tmp_path: Path, name: st
 
 def test_an_id_that_stands_twice_and_a_folder_without_nuggets_are_refused(tmp_path: Path) -> None:
     line = {"query_id": "1", "question_text": "Q?", "question_id": "q"}
-    with pytest.raises(ValueError, match="nugget 'q' of topic '1' stands twice"):
+    with pytest.raises(ValueError, match=r"question 'q' of query '1' stands at .* already; wanted unique"):
         read_nuggets(written(tmp_path / "n.jsonl", line, line))
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match=r"holds no nuggets_\*\.json; wanted one per topic"):

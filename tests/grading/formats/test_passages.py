@@ -62,9 +62,9 @@ def test_queries_on_one_side_only_are_named() -> None:
 @pytest.mark.parametrize(
     ("records", "message"),
     [
-        ([{"query": "q", "text": "t"}], r"p.jsonl:1: found query, text; wanted a column passage_id or"),
-        ([{"query": "q", "passage": "p"}], r"p.jsonl:1: found query, passage; wanted a column text or"),
-        ([{"passage": "p", "text": "t"}], r"p.jsonl:1: found passage, text; wanted a column query_id or"),
+        ([{"query": "q", "text": "t"}], r"p.jsonl:1: found query, text; wanted passage_id or"),
+        ([{"query": "q", "passage": "p"}], r"p.jsonl:1: found query, passage; wanted text or"),
+        ([{"passage": "p", "text": "t"}], r"p.jsonl:1: found passage, text; wanted query_id or"),
         ([{"query": "q", "passage": "p", "text": " "}], r"p.jsonl:1: text is blank; wanted the passage"),
         (
             [{"query": "q", "passage": "p", "text": one} for one in "ab"],

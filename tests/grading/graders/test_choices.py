@@ -79,7 +79,7 @@ def test_the_rule_is_elimination_then_the_likeliest() -> None:
             for p, c in product(range(len(passages)), range(3))
             if supports[p][c] > margin
         ]
-        found = supported(closed.tolist(), passages, texts, margin, "character")
+        found = supported(closed.tolist(), passages, texts, margin)
         if standing:
             best = max(standing)
             assert (found.choice, found.passage) == best[1:]
@@ -94,15 +94,15 @@ def test_what_moves_all_choices_alike_supports_none_nor_does_what_lowers_one_lea
     """A text of the same kind as the question makes every choice likelier, whatever it says."""
     closed = [-9.0, -5.0, -7.0]
     lifted = Likelihoods(tuple(one + 4 for one in closed), (1, 1, 1), 9)
-    assert supported(closed, [lifted], ("a", "b", "c"), 0.01, "sum").choice is None
+    assert supported(closed, [lifted], ("a", "b", "c"), 0.01).choice is None
     lowered = Likelihoods((-9.5, -8.0, -10.0), (1, 1, 1), 9)
-    assert supported(closed, [lowered], ("a", "b", "c"), 0.01, "sum").choice is None
+    assert supported(closed, [lowered], ("a", "b", "c"), 0.01).choice is None
     raised = Likelihoods((-8.0, -5.0, -7.0), (1, 1, 1), 9)
-    assert supported(closed, [raised], ("a", "b", "c"), 0.01, "sum").choice == 0
+    assert supported(closed, [raised], ("a", "b", "c"), 0.01).choice == 0
 
 
 def test_an_article_without_passages_supports_nothing() -> None:
-    found = supported([-1.0, -2.0], [], ("a", "b"), 0.0, "sum")
+    found = supported([-1.0, -2.0], [], ("a", "b"), 0.0)
     assert found.choice is None
     assert math.isnan(found.support)
 

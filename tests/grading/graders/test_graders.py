@@ -75,7 +75,7 @@ def test_a_verification_that_fits_no_rule_is_unparsed(tmp_path: Path) -> None:
 def test_questions_without_a_key_are_left_out_and_counted(tmp_path: Path) -> None:
     pairs = [pair("epidermis"), pair(name="q2")]
     found = grade_all(QaGrader(asking(ScriptedModel(lambda _: "epidermis"), tmp_path)), pairs)
-    assert (len(found.graded), found.left_out) == (1, 1)
+    assert (len(found.graded), found.without_key) == (1, 1)
     with pytest.raises(ValueError, match=r"grader qa: no question has a key; wanted answers in the bank, or --grader"):
         grade_all(QaGrader(asking(ScriptedModel(), tmp_path)), pairs[1:])
 

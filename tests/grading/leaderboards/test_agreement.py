@@ -84,7 +84,7 @@ def test_rows_without_a_grade_are_counted_and_questions_tell_passages_apart(tmp_
     path.write_text("topic,passage,question,grade\n1,d1,q1,3\n1,d1,q2,\n1,d1,q3,0\n")
     assert read_judgements(path) == ({"1": {"d1 by q1": 3, "d1 by q3": 0}}, 1)
     path.write_text("topic,passage,grade\n1,d1,3\n1,d1,2\n")
-    with pytest.raises(ValueError, match=r"a.csv:3: 'd1' of topic '1' stands twice; wanted it once"):
+    with pytest.raises(ValueError, match=r"a.csv:3: 'd1' of topic '1' occurs twice; wanted it once"):
         read_judgements(path)
     path.write_text("topic,passage,mark\n1,d1,3\n")
     with pytest.raises(ValueError, match=r"a.csv: no row has a grade; wanted a column 'grade'"):

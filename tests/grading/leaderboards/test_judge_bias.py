@@ -89,9 +89,13 @@ def test_sampled_dealings_say_what_all_of_them_say() -> None:
         ("gl", "gl", "judges: 2 judges of 2 systems; wanted at least 2 judges and 3 systems"),
         ("gglloo", "g", "judges: 1 judges of 6 systems"),
         ("gglloo", "xy", r"judges: none is of a system's family \(g, l, o\); wanted a column judge_family"),
-        ("ggglll", ("g", "g"), "judges: favour cannot be told from how good a family is"),
-        ("glo", "gl", r"families: 6 ways to deal them to 3 systems, of which the smallest p is 0\.\d+; wanted one of"),
-        ("ggll", "gl", r"families: 6 ways to deal them to 4 systems, of which the smallest p is 0\.33; wanted"),
+        ("ggglll", ("g", "g"), "judges: favour cannot be told from the quality of a family"),
+        (
+            "glo",
+            "gl",
+            r"families: 6 ways to assign them to 3 systems, of which the smallest p is 0\.\d+; wanted at most",
+        ),
+        ("ggll", "gl", r"families: 6 ways to assign them to 4 systems, of which the smallest p is 0\.33; wanted"),
     ],
 )
 def test_designs_that_cannot_tell_are_refused(families: str, judges: Sequence[str], message: str) -> None:

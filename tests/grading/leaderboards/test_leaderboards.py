@@ -119,7 +119,7 @@ def test_a_leaderboard_of_tied_systems_has_no_correlation() -> None:
 
 
 def test_leaderboards_without_common_systems_are_refused() -> None:
-    with pytest.raises(ValueError, match="second: 1 systems stand in first too; wanted at least 2"):
+    with pytest.raises(ValueError, match="second: 1 systems are also in first; wanted at least 2"):
         correlate(board({"a": 1, "b": 2}, "first"), board({"a": 1, "c": 2}, "second"))
 
 

@@ -61,7 +61,7 @@ def test_many_clear_pairs_are_told_apart_whatever_the_number_of_permutations() -
     values = np.random.default_rng(8).normal(np.arange(40.0)[:, None], 1, size=(40, 40))
     found = compare_systems(table(values), draws=5, permutations=200)
     assert len(found.pairs) == 780
-    assert len(found.apart()) > 700
+    assert len(found.significant) > 700
 
 
 def test_equal_systems_are_told_apart_no_more_often_than_the_level_says() -> None:
@@ -69,7 +69,7 @@ def test_equal_systems_are_told_apart_no_more_often_than_the_level_says() -> Non
     wrong = 0
     for _ in range(200):
         values = rng.normal(size=(3, 25)) + rng.normal(size=25)
-        wrong += bool(compare_systems(table(values), draws=10, permutations=400).apart())
+        wrong += bool(compare_systems(table(values), draws=10, permutations=400).significant)
     assert wrong / 200 < 0.05 + 2 * np.sqrt(0.05 * 0.95 / 200)
 
 
@@ -86,7 +86,7 @@ def test_a_detectable_gap_is_detected_four_times_in_five() -> None:
     rng = np.random.default_rng(3)
     gap = compare_systems(table(rng.normal(size=(2, 50))), draws=10).pairs[0].detectable
     found = [
-        bool(compare_systems(table(rng.normal([[gap], [0]], 1, (2, 50))), draws=5, permutations=300).apart())
+        bool(compare_systems(table(rng.normal([[gap], [0]], 1, (2, 50))), draws=5, permutations=300).significant)
         for _ in range(200)
     ]
     assert np.mean(found) == pytest.approx(0.8, abs=0.12)

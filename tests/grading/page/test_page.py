@@ -184,8 +184,8 @@ def test_the_page_names_no_address_outside_and_its_links_lead_somewhere(place: P
     ("name", "content", "message"),
     [
         ("grades.jsonl", None, r"has no grades.jsonl; wanted a folder that `ragexam grade run` wrote"),
-        ("run.json", "{", r"run.json: .*; wanted JSON"),
-        ("run.json", "[]", r"run.json: JSON list; wanted an object"),
+        ("run.json", "{", r"run.json:1: malformed JSON .*; wanted one JSON object"),
+        ("run.json", "[]", r"run.json: found JSON list; wanted an object"),
     ],
 )
 def test_a_folder_that_is_none_is_refused(place: Path, tmp_path: Path, name: str, content: str, message: str) -> None:

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from grading.formats._trec import TrecRun, read_qrels, read_run
-from grading.leaderboards._separated_groups import differences, standings
+from grading.leaderboards._standings import differences, standings
 from grading.scores._effectiveness import measure_runs, parse_measure
 from tests import shared_data
 
@@ -92,7 +92,7 @@ def test_only_common_topics_count_where_that_is_asked() -> None:
 
 
 def test_a_run_without_any_topic_of_the_qrels_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"run 'r': topics such as '9', the qrels' such as '1', none in both"):
+    with pytest.raises(ValueError, match=r"run 'r': topics such as '9'; wanted some of the qrels', such as '1'"):
         measure_runs(QRELS, [run_of("r", t9="a")])
     with pytest.raises(ValueError, match="no topic is in all of them; wanted a common topic"):
         measure_runs(QRELS, [run_of("r", t1="a"), run_of("s", t2="a")], over="common")
@@ -100,12 +100,12 @@ def test_a_run_without_any_topic_of_the_qrels_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["foo", "AP@", "nDCG@x", "P_", "", "1"])
 def test_an_unknown_measure_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="unknown; wanted names such as MAP"):
+    with pytest.raises(ValueError, match="unknown; wanted a name of ir_measures, such as MAP"):
         parse_measure(name)
 
 
 def test_a_measure_without_its_cutoff_is_refused() -> None:
-    with pytest.raises(ValueError, match=r'measure "P": not to be computed .*; wanted such as P@10'):
+    with pytest.raises(ValueError, match=r'measure "P": cannot be computed .*; wanted one such as P@10'):
         measure_runs(QRELS, [run_of("r", t1="a")], ["P"])
 
 

@@ -122,7 +122,7 @@ def test_a_file_of_several_runs_is_divided_and_one_without_runs_is_named_like_th
         ({"qid": "2", "nuggets": {}}, r"a.jsonl:2: nuggets are JSON object; wanted a list"),
         ({"qid": "2", "nuggets": ["text"]}, r'a.jsonl:2: nugget 1: is "text"; wanted an object'),
         ({"qid": "2", "nuggets": [{"text": "a", "importance": "okay"}]}, r"a.jsonl:2: nugget 1: assignment is null"),
-        ({"qid": "1", "nuggets": []}, r"a.jsonl:2: topic '1' stands twice in run 'a'"),
+        ({"qid": "1", "nuggets": []}, r"a.jsonl:2: topic '1' occurs twice in run 'a'"),
     ],
 )
 def test_bad_assignments_are_refused_by_line(tmp_path: Path, line: dict[str, object], message: str) -> None:

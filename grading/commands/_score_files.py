@@ -1,4 +1,4 @@
-"""Options and printing that the grading commands share."""
+"""The scores of systems by topic that a command writes beside its result."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ import csv
 import io
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from irt.commands import with_records
+from examcore import write_text
 
 Scores = Annotated[
     Path | None,
     typer.Option("--scores", metavar="FILE", help="Write system,topic,score, which leaderboard and power read."),
-]
-ShownPairs = Annotated[
-    Literal["neighbours", "all"], typer.Option("--pairs", help="Pairs of systems to print; --json has all.")
 ]
 
 
@@ -27,8 +24,6 @@ def write_scores(path: Path | None, what: str, table: Mapping[str, Mapping[str, 
     """Write `system,topic,score` as CSV where a path is given, and say so; undefined scores get no line."""
     if path is None:
         return
-    from examcore import write_text
-
     known = [
         (system, topic, score)
         for system, scores in table.items()
@@ -41,9 +36,3 @@ def write_scores(path: Path | None, what: str, table: Mapping[str, Mapping[str, 
     undefined = sum(map(len, table.values())) - len(known)
     without = f"; {undefined} undefined scores are left out" if undefined else ""
     print(f"{path}: {what} of {len(table)} systems, {len(known)} scores{without}", file=sys.stderr)
-
-
-def register(app: typer.Typer, commands: Mapping[str, tuple[Callable[..., None], str]], path: str) -> None:
-    """Add commands, each with its example: `name -> (command, example arguments)`; `path` goes before the name."""
-    for name, (command, example) in commands.items():
-        app.command(name, epilog=f"Example: ragexam {path} {name} {example}")(with_records(command))

@@ -1,19 +1,15 @@
-"""Systems beside one another: means over topics, with intervals, and paired differences."""
+"""The order of systems by their means over topics, and the differences of their pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean
+from grading._records import SystemScores
 from grading.formats._score_tables import table_of
 from grading.leaderboards._paired import SystemPair, compare_systems
-
-Table = Mapping[str, Mapping[str, float]]
-"""System -> topic -> score; NaN where the data cannot say it."""
 
 
 class Standing(NamedTuple):
@@ -25,12 +21,12 @@ class Standing(NamedTuple):
 
 
 def standings(
-    table: Table, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
+    table: SystemScores, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
 ) -> list[Standing]:
-    """The systems by their means, the best first; those without any score last."""
+    """The systems by their means, the best first; those without a score last."""
     found = []
     for system, scores in table.items():
-        values = _values(scores, list(scores))
+        values = np.array(list(scores.values()), dtype=np.float64)
         values = values[~np.isnan(values)]
         mean = bootstrap_mean(values, level=level, draws=draws, seed=seed)
         found.append(Standing(system, mean, len(values)))
@@ -38,15 +34,11 @@ def standings(
 
 
 def differences(
-    table: Table, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
+    table: SystemScores, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
 ) -> list[SystemPair]:
-    """Every pair of systems that have scores, the better one first, compared over the topics both have."""
+    """Compare every pair of systems that have scores over the topics both have, the better system first."""
     order = [one.system for one in standings(table, level=level, draws=0, seed=seed) if table[one.system]]
     if len(order) < 2:
         return []
     cells = {(system, topic): score for system in order for topic, score in table[system].items()}
     return list(compare_systems(table_of(cells), level=level, draws=draws, seed=seed).pairs)
-
-
-def _values(scores: Mapping[str, float], topics: Sequence[str]) -> NDArray[np.float64]:
-    return np.array([scores[topic] for topic in topics], dtype=np.float64)

@@ -1,0 +1,129 @@
+"""Reports judged sentence by sentence, and reports checked for faults: what is read, decided and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from examcore import CachedLanguageModel, ReplyStore, write_lines
+from grading._table_rows import read_rows
+from grading.commands._options import ArgueJudges, ArgueOutput, ArgueRules, Resampling
+from grading.commands._printing import PrintedResult
+from grading.formats._file_faults import counted, in_words, refuse
+from grading.formats._nugget_files import matched, of_whole_documents, read_nuggets
+from grading.formats._report_files import foreign_citations, read_reports, whole_documents
+from grading.reports._argue import argue
+from grading.reports._argue_result import ArgueResult
+from grading.reports._argue_scores import grade_lines, score_reports, score_runs
+from grading.reports._judges import EntailmentJudge, LanguageModelJudge, cross_encoder
+from grading.reports._judging_material import InTurn, Judge, ReportMaterial
+from grading.reports._judgments import HumanJudge, judgment_line, read_judgments
+from grading.reports._sentence_flow import SentenceOutcome
+
+MOST_LISTED = 100
+"""Faults that are listed for a reader; a file of another kind has one or more on every line."""
+_DOCUMENTS = {"id": ("docid", "doc_id", "document_id"), "text": ("contents", "body", "segment", "passage")}
+_REQUESTS = {
+    "id": ("topic", "topic_id", "request_id", "qid", "query_id"),
+    "text": ("problem_statement", "query", "title"),
+}
+
+
+def judged_reports(
+    reports: Path, nuggets: Path, judgments: Path | None, cited_sentences: Path | None, rules: ArgueRules,
+    judges: ArgueJudges, output: ArgueOutput, resampling: Resampling, *, lenient: bool,
+) -> ArgueResult:  # fmt: skip
+    """Read reports, nuggets and judgements, judge every sentence, and write what `output` names."""
+    read, known = read_reports(reports, cited_sentences), read_nuggets(nuggets)
+    refuse(read.faults, lenient=lenient, listing=f"ragexam grade validate {reports} lists them")
+    found, bank = read.reports, known.nuggets
+    if rules.whole_documents:
+        found, bank = whole_documents(found), of_whole_documents(bank)
+    found, bank, remarks = matched(found, bank, str(nuggets))
+    material = ReportMaterial.of(found, bank, _texts(judges.documents, _DOCUMENTS), _texts(judges.requests, _REQUESTS))
+    human = read_judgments(judgments, material) if judgments is not None else None
+    models = [_model_judge(one, material, judges) for one in judges.judge or ()]
+    if human is None and not models:
+        raise ValueError("judgments: neither a file nor a --judge; wanted one of them")
+    judge = InTurn([*([human] if human else []), *models])
+    decided = argue(found, bank, judge, citations=rules.citations, skip_unjudged=rules.unjudged == "skip")
+    scores = score_reports(found, decided, bank)
+    runs = score_runs(scores, bank, missing=rules.missing, level=resampling.interval, seed=resampling.seed)
+    if output.judged is not None:
+        write_lines(output.judged, (judgment_line(*one) for one in judge.decided.items() if one[1].verdict is not None))
+    if output.grades is not None:
+        write_lines(output.grades, grade_lines(scores, bank))
+    warnings = [*in_words(read.faults), *in_words(known.faults), *remarks]
+    warnings += [*(_unused(human, decided) if human else ()), *_unsure(models)]
+    settings = {"citations": rules.citations, **vars(resampling)}
+    return ArgueResult(decided, scores, runs, warnings, settings, every_sentence=output.sentences)
+
+
+def checked_reports(reports: Path, documents: Path | None, cited_sentences: Path | None) -> PrintedResult:
+    """Everything that is wrong with a file of reports; `valid` unless some of it stops a strict reader."""
+    read = read_reports(reports, cited_sentences)
+    faults = [*read.faults]
+    if documents is not None:
+        known = {row.text("id") for row in read_rows(documents, {"id": _DOCUMENTS["id"]})}
+        faults += foreign_citations(read.reports, known, str(reports))
+    stopping = [one for one in faults if one.stops]
+    remarks = [one for one in faults if not one.stops]
+    sentences = [one for report in read.reports for one in report.sentences]
+    result = {
+        "valid": not stopping,
+        "runs": len({one.run for one in read.reports}),
+        "reports": len(read.reports),
+        "sentences": len(sentences),
+        "citations": sum(len(one.citations) for one in sentences),
+        "faults": counted(stopping),
+        "remarks": counted(remarks),
+        "listed": [one._asdict() for one in faults],
+    }
+    kinds = ", ".join(f"{name} {count}" for name, count in counted(stopping).items()) or "none"
+    lines = [
+        "{reports} reports by {runs} runs, {sentences} sentences, {citations} citations".format(**result),
+        f"faults: {kinds}",
+        *(f"  {one}" for one in stopping[:MOST_LISTED]),
+        *([f"  and {len(stopping) - MOST_LISTED} more, which --json lists"] if len(stopping) > MOST_LISTED else []),
+        "remarks:" if remarks else "remarks: none",
+        *(f"  {one}" for one in in_words(remarks)),
+    ]
+    return PrintedResult(result, "\n".join(lines))
+
+
+def _texts(path: Path | None, columns: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    rows = read_rows(path, columns) if path is not None else []
+    return {row.text("id"): " ".join(filter(None, (row.text("background", ""), row.text("text")))) for row in rows}
+
+
+def _model_judge(name: str, material: ReportMaterial, options: ArgueJudges) -> Judge:
+    kind, _, model = name.partition(":")
+    if kind == "entailment" and model:
+        return EntailmentJudge(cross_encoder(model), material)
+    if kind != "model" or not model:
+        raise ValueError(f"--judge: {name!r}; wanted model:NAME or entailment:NAME")
+    from rag import load_model, need_likelihoods
+
+    loaded = load_model(model)
+    if options.by == "likelihood":
+        need_likelihoods(loaded)
+    store = ReplyStore(options.replies if options.replies is not None else ":memory:")
+    return LanguageModelJudge(CachedLanguageModel(loaded, store), material, by=options.by)
+
+
+def _unused(human: HumanJudge, decided: Sequence[SentenceOutcome]) -> list[str]:
+    """What the file of judgements says to no effect."""
+    outcomes = {(one.run, one.topic, one.index): one.outcome for one in decided}
+    return in_words([*human.remarks, *human.overruled(outcomes), *human.without_effect()])
+
+
+def _unsure(judges: Iterable[Judge]) -> list[str]:
+    found: list[str] = []
+    for one in judges:
+        if isinstance(one, LanguageModelJudge):
+            if one.unparsed:
+                shown, _ = one.unparsed.most_common(1)[0]
+                found.append(f"{one.unparsed.total()} replies were neither yes nor no, most often {shown!r}")
+            if one.cut:
+                found.append(f"{len(one.cut)} documents were too long for the model and were read to its limit only")
+    return found
