@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,67 +11,60 @@ from typing import Any
 from examcore import shown_json
 from grading._records import BankQuestion, QuestionKey
 from grading._table_rows import FileRow
-from grading.banks._bank_edits import Action, BankEdit, EditedQuestion, edited, last_edit, read_edits, record, states
+from grading.banks._bank_edits import (
+    ACTIONS,
+    Action,
+    BankEdit,
+    EditedQuestion,
+    edited,
+    last_edit,
+    read_edits,
+    record,
+    states,
+)
+from grading.commands._options import EditOptions
 from grading.commands._printing import PrintedResult
 from grading.formats._bank_files import bank_fields, divided, question_of, read_bank, write_bank
 
 FIELDS = ("question", "answers", "combine", "importance", "subtopic")
 """What `--change` can set; an id and its query are what edits are known by."""
 
-
 LONGEST = 100
 """Characters of a value in the history."""
 
 
-@dataclass(frozen=True)
-class RequestedEdit:
-    """What is to be done, at most one of `add, change, retire, restore, undo`; `values` are `FIELD=VALUE` of a change.
-
-    Raises `ValueError` for several at once, and for values without a change or a change without values.
-    """
-
-    add: Path | None = None
-    change: str | None = None
-    values: tuple[str, ...] = ()
-    retire: str | None = None
-    restore: str | None = None
-    undo: bool = False
-    query: str | None = None
-    reason: str = ""
-    who: str = ""
-
-    def __post_init__(self) -> None:
-        if len(self.actions) > 1:
-            raise ValueError(f"--{' and --'.join(self.actions)}: found together; wanted one edit at a time")
-        if self.values and self.change is None:
-            raise ValueError(f"{self.values[0]}: found without --change; wanted --change ID FIELD=VALUE")
-        if self.change is not None and not self.values:
-            raise ValueError(f"--change {self.change}: no value; wanted FIELD=VALUE with {' or '.join(FIELDS)}")
-
-    @property
-    def actions(self) -> list[Action]:
-        """The options that were given."""
-        named: tuple[Action, ...] = ("add", "change", "retire", "restore", "undo")
-        return [one for one in named if getattr(self, one) not in (None, False)]
-
-
-def edit_bank(bank: Path, wanted: RequestedEdit, out: Path | None, *, history: bool) -> PrintedResult:
+def edit_bank(
+    bank: Path, edit: EditOptions, values: Sequence[str], out: Path | None, *, history: bool
+) -> PrintedResult:
     """Make the edit and write the edited bank; without one, write what the log makes. `history` lists all edits.
 
-    The log is `NAME.edits.jsonl` and the edited bank `NAME.edited.jsonl` (or `out`), both beside `NAME.jsonl`, which
-    stays as it is. Raises `ValueError` in one line, and writes nothing, for an edit that what stands does not allow.
+    `values` are `FIELD=VALUE` of a change. The log is `NAME.edits.jsonl` and the edited bank `NAME.edited.jsonl` (or
+    `out`), both beside `NAME.jsonl`, which stays as it is. Raises `ValueError` in one line, and writes nothing, for
+    several edits at once, values without a change, and an edit that what stands does not allow.
     """
+    action = _action(edit, values)
     name = bank.name.removesuffix(".gz").rpartition(".")[0] or bank.name
     log = bank.with_name(f"{name}.edits.jsonl")
     target = out or bank.with_name(f"{name}.edited.jsonl")
     _require_original(bank, name, target)
     questions = read_bank(bank)
-    made = list(_made(log, questions, wanted)) if wanted.actions else []
+    made = [] if action is None else _made(log, questions, action, edit, values)
     edits = read_edits(log)
     after = edited(questions, edits)
     if made or not history:
         write_bank(target, after)
-    return _told(log, target, questions, edits, made, len(after), history=history)
+    return _result(log, target, questions, edits, made, len(after), history=history)
+
+
+def _action(edit: EditOptions, values: Sequence[str]) -> Action | None:
+    wanted = [one for one in ACTIONS if getattr(edit, one) not in (None, False)]
+    if len(wanted) > 1:
+        raise ValueError(f"--{' and --'.join(wanted)}: found together; wanted one edit at a time")
+    if values and edit.change is None:
+        raise ValueError(f"{values[0]}: found without --change; wanted --change ID FIELD=VALUE")
+    if edit.change is not None and not values:
+        raise ValueError(f"--change {edit.change}: no value; wanted FIELD=VALUE with {' or '.join(FIELDS)}")
+    return wanted[0] if wanted else None
 
 
 def _require_original(bank: Path, name: str, target: Path) -> None:
@@ -83,29 +75,25 @@ def _require_original(bank: Path, name: str, target: Path) -> None:
         raise ValueError(f"{target}: is the bank itself, which edits leave as it is; wanted another --out")
 
 
-def _made(log: Path, bank: Sequence[BankQuestion], wanted: RequestedEdit) -> Iterator[BankEdit]:
-    (action,) = wanted.actions
-    stand = states(bank, read_edits(log))
-    when = datetime.now(UTC).isoformat(timespec="seconds")
-    for question in list(_questions(action, log, stand, wanted)):
-        yield record(log, bank, action, question, who=wanted.who, when=when, why=wanted.reason)
-
-
-def _questions(
-    action: Action, log: Path, stand: Mapping[QuestionKey, EditedQuestion], wanted: RequestedEdit
-) -> Iterator[BankQuestion]:
-    """The questions that the edit is of, as it makes them."""
-    if wanted.add is not None:
-        yield from _new(wanted.add, stand)
-    elif wanted.change is not None:
-        yield _changed(stand[_named(wanted.change, stand, wanted.query)].question, wanted.values)
+def _made(
+    log: Path, bank: Sequence[BankQuestion], action: Action, edit: EditOptions, values: Sequence[str]
+) -> list[BankEdit]:
+    """Add the edit of each question that it concerns to the log."""
+    edits = read_edits(log)
+    stand = states(bank, edits)
+    questions: Sequence[BankQuestion]
+    if edit.add is not None:
+        questions = _new(edit.add, stand)
     elif action == "undo":
-        last = last_edit(read_edits(log))
+        last = last_edit(edits)
         if last is None:
             raise ValueError(f"{log}: no edit to undo; wanted one")
-        yield BankQuestion(last.id, last.query, "")
+        questions = [BankQuestion(last.id, last.query, "")]
     else:
-        yield stand[_named(wanted.retire or wanted.restore or "", stand, wanted.query)].question
+        question = stand[_named(edit.change or edit.retire or edit.restore or "", stand, edit.query)].question
+        questions = [_changed(question, values) if action == "change" else question]
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    return [record(log, bank, action, one, who=edit.who, when=when, why=edit.reason) for one in questions]
 
 
 def _new(path: Path, stand: Mapping[QuestionKey, EditedQuestion]) -> Sequence[BankQuestion]:
@@ -143,7 +131,7 @@ def _changed(question: BankQuestion, values: Sequence[str]) -> BankQuestion:
     return question_of(FileRow(f"--change {question.id}", fields))
 
 
-def _told(
+def _result(
     log: Path, target: Path, bank: Sequence[BankQuestion], edits: Sequence[BankEdit], made: Sequence[BankEdit], n: int,
     *, history: bool,
 ) -> PrintedResult:  # fmt: skip
@@ -172,8 +160,8 @@ def _told(
 def _line(edit: BankEdit) -> str:
     """One line of the history: number, time, what was done to which question, what changed, who and why."""
     what = f"undo of {edit.undoes}" if edit.undoes is not None else edit.action
-    said = [edit.when, what, f"{edit.query}/{edit.id}", _difference(edit), edit.who, edit.why and f"({edit.why})"]
-    return f"{edit.number:>4}  " + "  ".join(one for one in said if one)
+    parts = [edit.when, what, f"{edit.query}/{edit.id}", _difference(edit), edit.who, edit.why and f"({edit.why})"]
+    return f"{edit.number:>4}  " + "  ".join(filter(None, parts))
 
 
 def _difference(edit: BankEdit) -> str:

@@ -14,7 +14,8 @@ from typing import Any, cast
 from examcore import CachedLanguageModel, FailedError, Progress, ReplyStore, RunFolder, file_hash, write_text
 from examcore.console import interval_text
 from grading.banks._bank_writing import VERSION, read_topics, write_questions
-from grading.commands._grading_job import Given, GradingJob, ModelName
+from grading.commands._grading_job import Given, GradingJob
+from grading.commands._options import ModelOptions
 from grading.commands._printing import PrintedResult
 from grading.formats._bank_files import write_bank
 from grading.graders._assessor import ALONE, NORMALIZATION, TOGETHER, Assessor, CachedAssessor
@@ -36,7 +37,7 @@ def grade_run(job: GradingJob, given: Given, *, quiet: bool) -> PrintedResult:
     progress = Progress(quiet=quiet)
     for note in given.notes:
         progress.say(f"note: {note}")
-    taken = given.pairs[: job.limit]
+    taken = given.pairs[: job.options.limit]
     with RunFolder(job.out).held(), ReplyStore(job.out / "replies.sqlite") as store:
         with _grader(job, store, given, progress) as (grader, usage), progress.step("grading") as report:
             found = grade_all(grader, taken, report)
@@ -44,9 +45,9 @@ def grade_run(job: GradingJob, given: Given, *, quiet: bool) -> PrintedResult:
         write_grades(job.out / "grades.jsonl", found.graded, grader.name, articles=given.reading is not None)
         result = {
             "grader": grader.name,
-            "model": job.model[0],
+            "model": job.model.model,
             "settings": dict(grader.settings),
-            **summary(found, level=job.interval, seed=job.seed),
+            **summary(found, level=job.resampling.interval, seed=job.resampling.seed),
             "beyond_limit": len(given.pairs) - len(taken),
             "left_out": given.left_out,
             "usage": used,
@@ -63,7 +64,7 @@ def grade_run(job: GradingJob, given: Given, *, quiet: bool) -> PrintedResult:
 
 
 def write_bank_run(
-    topics: Path, model: ModelName, out: Path, questions: int, seed: int, *, keys: bool, quiet: bool
+    topics: Path, model: ModelOptions, out: Path, questions: int, seed: int, *, keys: bool, quiet: bool
 ) -> PrintedResult:
     """Write a bank; its replies are kept beside it, so that a stopped command goes on."""
     progress = Progress(quiet=quiet)
@@ -80,7 +81,7 @@ def write_bank_run(
     write_bank(out, found.questions)
     result = {
         "out": str(out),
-        "model": model[0],
+        "model": model.model,
         "prompt": VERSION,
         "n": len(found.questions),
         "topics": len(wanted),
@@ -96,7 +97,7 @@ def write_bank_run(
 
 @contextmanager
 def asking_of(
-    model: ModelName, store: ReplyStore, progress: Progress, options: EngineOptions | None = None, batch: int = 1
+    model: ModelOptions, store: ReplyStore, progress: Progress, options: EngineOptions | None = None, batch: int = 1
 ) -> Iterator[CachedAssessor]:
     """A model at work on an engine; its answers are kept in the store."""
     settings = _settings(model)
@@ -119,21 +120,21 @@ def _grader(
     job: GradingJob, store: ReplyStore, given: Given, progress: Progress
 ) -> Iterator[tuple[Grader, Callable[[], dict[str, Any]]]]:
     """The grader at work, and what tells its usage."""
-    if job.grader == "reader":
-        yield ExtractiveGrader(load_reader(job.model[0], job.model[2]), store, job.threshold), dict
+    if job.options.grader == "reader":
+        yield ExtractiveGrader(load_reader(job.model.model, job.model.device), store, job.options.threshold), dict
         return
-    with asking_of(job.model, store, progress, job.engine, job.batch) as asking:
+    with asking_of(job.model, store, progress, job.engine, job.options.batch) as asking:
         yield _with_model(job, asking, given), lambda: asdict(asking.usage)
 
 
 def _with_model(job: GradingJob, asking: CachedAssessor, given: Given) -> Grader:
     if given.reading is not None:
         return ChoiceReader(asking, *given.reading, MARGIN if given.margin is None else given.margin)
-    if job.grader == "qa":
-        return QaGrader(asking, job.verify)
-    if job.grader == "rating":
+    if job.options.grader == "qa":
+        return QaGrader(asking, job.options.verify)
+    if job.options.grader == "rating":
         return SelfRating(asking)
-    return DirectRelevance(asking, job.scale, job.shots, given.queries or {})
+    return DirectRelevance(asking, job.options.scale, job.options.shots, given.queries or {})
 
 
 def _making(job: GradingJob) -> dict[str, Any]:
@@ -143,14 +144,14 @@ def _making(job: GradingJob) -> dict[str, Any]:
         "made_from": {name: file_hash(path) for name, path in files.items()},
         "sources": {name: str(path) for name, path in files.items()},
         "command": job.command,
-        "seed": job.seed,
-        "interval": job.interval,
+        "seed": job.resampling.seed,
+        "interval": job.resampling.interval,
         "ragexam": version("ragexam"),
     }
 
 
-def _settings(model: ModelName) -> ModelSettings:
-    return ModelSettings(model=model[0], dtype=model[1], device=model[2])
+def _settings(model: ModelOptions) -> ModelSettings:
+    return ModelSettings(**vars(model))
 
 
 def _lines(result: Mapping[str, Any]) -> list[str]:

@@ -54,10 +54,9 @@ def edit_questions(
     as_json: AsJson = False,
 ) -> None:
     """Edit a bank with history: the bank stays, edits go to a log beside it, and the edited bank is written anew."""
-    from grading.commands._bank_editing import RequestedEdit, edit_bank
+    from grading.commands._bank_editing import edit_bank
 
-    wanted = RequestedEdit(**vars(edit), values=tuple(values or ()))
-    show_result(edit_bank(bank, wanted, out, history=history), as_json=as_json)
+    show_result(edit_bank(bank, edit, values or (), out, history=history), as_json=as_json)
 
 
 def write(
@@ -73,7 +72,7 @@ def write(
     """Write a bank of open questions for each query and sub-topic with a model."""
     from grading.commands._bank_runs import write_bank_run
 
-    show_result(write_bank_run(topics, model.parts, out, questions, seed, keys=keys, quiet=quiet), as_json=as_json)
+    show_result(write_bank_run(topics, model, out, questions, seed, keys=keys, quiet=quiet), as_json=as_json)
 
 
 def run(
@@ -90,9 +89,7 @@ def run(
     """Grade passages by a bank's questions with a model; stops and resumes anywhere."""
     from grading.commands._grading_job import GradingJob, read_job
 
-    job = GradingJob(
-        bank=bank, passages=passages, model=model.parts, out=out, engine=engine, **vars(grading), **vars(resampling)
-    )
+    job = GradingJob(bank, passages, out, model, grading, engine, resampling)
     given = read_job(job)
     # Only now, because it loads much: bad input is refused before.
     from grading.commands._bank_runs import grade_run
@@ -118,6 +115,5 @@ def margin(
     from examcore import Progress
     from grading.commands._margins import calibrated
 
-    progress = Progress(quiet=quiet)
-    found = calibrated(exam, model.parts, out, share, passages, resampling.interval, resampling.seed, progress)
+    found = calibrated(exam, model, out, share, passages, resampling, Progress(quiet=quiet))
     show_result(found, as_json=as_json)

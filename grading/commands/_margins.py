@@ -10,20 +10,21 @@ from typing import Any
 from examcore import FailedError, NoReply, Progress, ReplyStore, RunFolder, read_exam, write_text
 from examcore.console import interval_text, jsonable
 from grading.commands._bank_runs import asking_of
-from grading.commands._grading_job import ModelName
+from grading.commands._options import ModelOptions, Resampling
 from grading.commands._printing import PrintedResult, joined
 from grading.graders._assessor import NORMALIZATION
-from grading.graders._calibration import Calibration, calibrate, read_trials, trials_of
+from grading.graders._calibration import calibrate, read_trials, trials_of
 from rag import EXAM_PROMPT_VERSION
 
 
 def calibrated(
-    exam: Path, model: ModelName, out: Path, share: float, passages: int, level: float, seed: int, progress: Progress
+    exam: Path, model: ModelOptions, out: Path, share: float, passages: int, resampling: Resampling, progress: Progress
 ) -> PrintedResult:
     """Calibrate on an exam; writes `margin.json`, which `grade run --margin` reads, and keeps the replies to go on.
 
     Raises `FailedError` when a question got no reply.
     """
+    level, seed = resampling.interval, resampling.seed
     questions = read_exam(exam)
     trials = trials_of(questions, passages, seed)
     if not trials:
@@ -35,11 +36,15 @@ def calibrated(
         if lost:
             raise FailedError(f"{len(lost)} questions got no reply: {lost[0].reason}")
         reads = [one for one in found if not isinstance(one, NoReply)]
+        margin = calibrate(reads, share=share, level=level, seed=seed)
         result = {
-            **_fields(calibrate(reads, share=share, level=level, seed=seed)),
+            "margin": margin.margin,
+            "n": margin.n,
+            "margins": list(margin.margins),
+            "held_out": {name: getattr(margin, name).as_dict() for name in ("unsupported", "answered", "right")},
             "share": share,
             "passages": passages,
-            "model": model[0],
+            "model": model.model,
             "prompt": EXAM_PROMPT_VERSION,
             "normalization": NORMALIZATION,
             "exam": str(exam),
@@ -50,11 +55,6 @@ def calibrated(
         }
         write_text(out / "margin.json", [json.dumps(jsonable({"format": 1, **result}), indent=2) + "\n"])
     return PrintedResult(result, _lines(result, out / "margin.json"))
-
-
-def _fields(found: Calibration) -> dict[str, Any]:
-    rates = {name: getattr(found, name).as_dict() for name in ("unsupported", "answered", "right")}
-    return {"margin": found.margin, "n": found.n, "margins": list(found.margins), "held_out": rates}
 
 
 def _lines(result: dict[str, Any], path: Path) -> str:

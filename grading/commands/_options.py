@@ -38,11 +38,6 @@ class ModelOptions:
     dtype: Annotated[str, typer.Option(help="auto, float32, bfloat16, float16, int8, nf4.")] = "auto"
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto"
 
-    @property
-    def parts(self) -> tuple[str, str, str]:
-        """Name, dtype and device."""
-        return self.model, self.dtype, self.device
-
 
 @dataclass(frozen=True)
 class GraderOptions:

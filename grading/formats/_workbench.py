@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from examcore import json_kind, read_text, shown_json
 from grading._records import Grade
+from grading.formats._json_files import is_json
 
 DIRECT = "direct"
 """The question that a prompt for relevance itself answers."""
@@ -43,8 +44,7 @@ class _Entry(NamedTuple):
 
 def is_workbench(path: Path, text: str) -> bool:
     """Whether a JSON-lines file begins as one of the workbench's: with a list."""
-    name = path.name.lower().removesuffix(".gz")
-    return name.endswith((".jsonl", ".json")) and text.lstrip().startswith("[")
+    return is_json(path) and text.lstrip().startswith("[")
 
 
 def read_workbench(path: Path, prompt: str | None = None) -> tuple[list[tuple[str, Grade]], tuple[str, ...]]:
