@@ -12,8 +12,9 @@ from examcore.page import clipped, flattened, percent, shown_value
 from grading.commands._printing import named
 from grading.graders._running import EXAMPLES, SHOWN
 from grading.page._evidence import GradingEvidence
+from grading.page._names import name
 from grading.page._scores import Board
-from grading.page._verdict import name, with_interval
+from grading.page._verdict import with_interval
 
 View = dict[str, Any]
 COLUMNS = 8
@@ -41,15 +42,8 @@ def replies_view(evidence: GradingEvidence) -> View:
             {"name": f"{what}: {n}", "share": round(100 * n / len(grades)), "text": percent(n / len(grades))}
             for what, n in bars
         ],
-        "examples": [
-            {
-                "query": name(one.query),
-                "passage": name(one.passage),
-                "question": clipped(evidence.bank.get(one.query, {}).get(one.question, "") or one.question, SHOWN),
-                "reply": clipped(one.reply, SHOWN) or "(not kept)",
-            }
-            for one in bad[:EXAMPLES]
-        ],
+        "examples": [(one, evidence.bank.get(one.query, {}).get(one.question, "")) for one in bad[:EXAMPLES]],
+        "clipped": lambda text: clipped(text, SHOWN),
         "rules": [(clipped(str(rule), 60), shown_value(count)) for rule, count in rules.items()]
         if isinstance(rules, Mapping)
         else [],

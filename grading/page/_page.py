@@ -8,13 +8,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from examcore import write_text
-from examcore.page import installed_version, page_frame, page_template, percent, plain_number, points
+from examcore.page import (
+    installed_version,
+    page_frame,
+    page_template,
+    percent,
+    percent_range,
+    plain_number,
+    points,
+)
 from grading.page import _background as background
 from grading.page._evidence import GradingEvidence, Sources, default_tau, gather
+from grading.page._names import name
 from grading.page._questions import QuestionSummary, asked_questions, questions_view
 from grading.page._scores import Board, board
 from grading.page._taus import shown_taus, tau_view
-from grading.page._verdict import caption, name, rows, verdict_view
+from grading.page._verdict import caption, rows, verdict_view
 from grading.scores._thresholds import Choice, candidates, choose_by_passages
 
 CONTENTS = (
@@ -62,6 +71,7 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> Gradin
         "left_out": background.left_out_view(evidence, used),
         "making": background.making_view(evidence, command, installed_version()),
         "level": percent(sources.level),
+        **{one.__name__: one for one in (name, percent, percent_range, plain_number, points)},
     }
     path = evidence.folder / "report.html"
     write_text(path, [page_template("grading.page", "grading.html").render(view)])
@@ -124,17 +134,7 @@ def _systems_view(evidence: GradingEvidence, used: Board) -> dict[str, Any]:
         "sentences": lines if pairs else ["No systems are compared."],
         "caption": caption(evidence, used),
         "rows": rows(used),
-        "pairs": [
-            {
-                "first": name(pair.first),
-                "second": name(pair.second),
-                "difference": points(pair.difference) if pair.n > 1 else "–",
-                "value": f"{pair.difference.estimate:.6f}",
-                "p": plain_number(pair.p_adjusted, 3),
-                "told": "told apart" if pair.told_apart else "not told apart",
-            }
-            for pair in pairs[:PAIRS]
-        ],
+        "pairs": pairs[:PAIRS],
         "more": more if len(pairs) > PAIRS else "",
     }
 

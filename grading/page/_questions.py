@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from examcore.page import clipped, plain_number
+from examcore.page import clipped
 from grading._records import Grade
 from grading.formats._grades import ReadGrades, parsed
 from grading.page._evidence import GradingEvidence
+from grading.page._names import name
 from grading.page._scores import Board
 from grading.scores._items import redundant, table_of_passages
 
@@ -21,8 +22,6 @@ TEXT = 700
 """Characters of a passage that are shown."""
 WORDS = 300
 """Characters of a passage that show what it is about; the file has all."""
-NAME = 60
-"""Characters of a name that fit a cell."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,11 @@ class QuestionSummary:
     redundant: str
 
     @property
+    def stem(self) -> str:
+        """Its text, or its id, as far as that is shown."""
+        return clipped(self.text or self.id, WORDS)
+
+    @property
     def dead(self) -> bool:
         """Answered by none of the systems, or of the passages where there are no systems."""
         return self.graded > 0 and (self.systems if self.of else self.passages) == 0
@@ -57,6 +61,15 @@ class QuestionSummary:
         found, size = (self.systems, self.of) if self.of else (self.passages, self.graded)
         return size > 1 and found == size
 
+    @property
+    def remarks(self) -> list[str]:
+        """Why it tells nothing."""
+        return [
+            *(["answered by none"] if self.dead else []),
+            *(["answered by all"] if self.universal else []),
+            *([self.redundant] if self.redundant else []),
+        ]
+
 
 def asked_questions(evidence: GradingEvidence, found: Board) -> list[QuestionSummary]:
     """Every question of the bank, in its order."""
@@ -66,7 +79,7 @@ def asked_questions(evidence: GradingEvidence, found: Board) -> list[QuestionSum
         grades = _by_question(evidence.graded.by_passage.get(query, {}))
         for one, text in texts.items():
             given = sorted(grades.get(one, {}).items(), key=lambda pair: -pair[1])
-            covered = [name for name, cover in found.covers.items() if one in cover.queries[query].questions]
+            covered = sum(one in cover.queries[query].questions for cover in found.covers.values())
             questions.append(
                 QuestionSummary(
                     number=len(questions) + 1,
@@ -75,7 +88,7 @@ def asked_questions(evidence: GradingEvidence, found: Board) -> list[QuestionSum
                     text=text,
                     graded=len(given),
                     passages=sum(grade >= found.tau for _, grade in given),
-                    systems=len(covered),
+                    systems=covered,
                     of=len(found.covers),
                     mean=sum(grade for _, grade in given) / len(given) if given else math.nan,
                     best=given[0] if given else None,
@@ -87,7 +100,7 @@ def asked_questions(evidence: GradingEvidence, found: Board) -> list[QuestionSum
 
 
 def questions_view(evidence: GradingEvidence, tau: float, asked: Sequence[QuestionSummary]) -> View:
-    """The groups of cards and the table of all questions."""
+    """The groups of cards, the table of all questions, and the text of a query's passage as far as it is shown."""
     by = "system" if evidence.systems.runs else "passage"
     never = [one for one in asked if not one.graded]
     dead = [one for one in asked if one.dead]
@@ -108,65 +121,20 @@ def questions_view(evidence: GradingEvidence, tau: float, asked: Sequence[Questi
             f"{f'; {len(never)} have no parsed grade' if never else ''}.",
             *([again] if copies else []),
         ],
-        "groups": [_group(evidence, *one) for one in groups if one[2]],
-        "rows": [_row(one) for one in asked],
+        "groups": [_group(*one) for one in groups if one[2]],
+        "rows": asked,
         "systems": bool(evidence.systems.runs),
+        "text_of": lambda query, passage: clipped(evidence.text_of(query, passage), TEXT),
     }
 
 
-def _group(evidence: GradingEvidence, title: str, sentence: str, found: Sequence[QuestionSummary]) -> View:
+def _group(title: str, sentence: str, found: Sequence[QuestionSummary]) -> View:
     more = f"Shown are the first {CARDS}; the table has all." if len(found) > CARDS else ""
     return {
         "title": f"{title} ({len(found)})",
         "sentences": [one for one in (sentence, more) if one],
-        "cards": [_card(evidence, one) for one in found[:CARDS]],
+        "cards": found[:CARDS],
     }
-
-
-def _card(evidence: GradingEvidence, one: QuestionSummary) -> View:
-    return {
-        "number": one.number,
-        "stem": _stem(one),
-        "facts": [f"query {clipped(one.query, NAME)}", *_counts(one), f"mean grade {plain_number(one.mean)}"],
-        "faults": [one.redundant] if one.redundant else [],
-        "passages": [
-            _passage(evidence, one.query, which, told)
-            for which, told in (("Best", one.best), ("Worst", one.worst))
-            if told is not None
-        ],
-    }
-
-
-def _counts(one: QuestionSummary) -> list[str]:
-    passages = f"answered by {one.passages} of {one.graded} passages"
-    return [passages, f"{one.systems} of {one.of} systems"] if one.of else [passages]
-
-
-def _passage(evidence: GradingEvidence, query: str, which: str, told: tuple[str, float]) -> View:
-    passage, grade = told
-    return {
-        "title": f"{which} passage: {clipped(passage, NAME)}, grade {grade:g}",
-        "text": clipped(evidence.text_of(query, passage), TEXT),
-    }
-
-
-def _row(one: QuestionSummary) -> View:
-    remarks = ["answered by none"] * one.dead + ["answered by all"] * one.universal
-    return {
-        "number": one.number,
-        "stem": _stem(one),
-        "query": clipped(one.query, NAME),
-        "passages": f"{one.passages} of {one.graded}",
-        "passages_value": one.passages,
-        "systems": f"{one.systems} of {one.of}",
-        "systems_value": one.systems,
-        "mean": plain_number(one.mean),
-        "remarks": ", ".join([*remarks, *([one.redundant] if one.redundant else [])]),
-    }
-
-
-def _stem(one: QuestionSummary) -> str:
-    return clipped(one.text or one.id, WORDS)
 
 
 def _by_question(passages: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
@@ -187,7 +155,5 @@ def _redundant(evidence: GradingEvidence) -> dict[tuple[str, str], str]:
         texts = {(query, one): text for one, text in evidence.bank.get(query, {}).items() if text}
         table = table_of_passages(ReadGrades(tuple(grades)))
         for place, (earlier, why) in redundant(table, texts).items():
-            found[table.items[place]] = f"{why} of {clipped(earlier, NAME)}".replace(
-                "answered alike of", "answered as is"
-            )
+            found[table.items[place]] = f"{why} of {name(earlier)}".replace("answered alike of", "answered as is")
     return found

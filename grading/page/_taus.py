@@ -9,8 +9,8 @@ from typing import Any
 from examcore import IntervalEstimate
 from examcore.page import HeatCell, HeatRow, HeatTable, joined, percent, percent_range, plain_number
 from grading.page._evidence import GradingEvidence
+from grading.page._names import name, names
 from grading.page._scores import Board
-from grading.page._verdict import name, names
 from grading.scores._thresholds import Choice
 
 View = dict[str, Any]

@@ -7,34 +7,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from examcore import IntervalEstimate
-from examcore.page import chance, clipped, joined, percent, percent_range, points
-from grading.commands._printing import FEWEST, few
+from examcore.page import chance, joined, percent, percent_range, points
+from grading.commands._printing import few
 from grading.leaderboards._paired import ALPHA
 from grading.leaderboards._standings import Standing
 from grading.page._evidence import GradingEvidence
+from grading.page._names import NAMED, name, names
 from grading.page._questions import QuestionSummary
 from grading.page._scores import Board
 
 View = dict[str, Any]
 FIRST = 10
 """Systems of the table that opens the page; all stand in the next section."""
-NAMED = 5
-"""Systems that a sentence can list."""
-NAME = 60
-"""Characters of a name that are shown."""
 MANY = 0.05
 """The share from which unparsed replies and ungraded passages are a warning."""
-
-
-def name(text: str) -> str:
-    """An id as it is shown."""
-    return clipped(text, NAME)
-
-
-def names(found: Sequence[str], word: str = "and") -> str:
-    """Ids in a sentence, the first few of many."""
-    shown = [name(one) for one in found[:NAMED]]
-    return joined([*shown, f"{len(found) - NAMED} more"] if len(found) > NAMED else shown, word)
 
 
 def with_interval(found: IntervalEstimate, level: float) -> str:
@@ -91,14 +77,14 @@ def _row(found: Board, place: int, one: Standing) -> View:
         "low": f"{100 * score.low:.1f}" if known else "",
         "width": f"{100 * (score.high - score.low):.1f}" if known else "",
         "at": f"{100 * score.estimate:.1f}" if one.topics else "",
-        "behind": "–" if pair is None else points(_turned(pair.difference)),
+        "behind": "–" if pair is None else points(_negated(pair.difference)),
         "told": "" if pair is None else "told apart" if pair.told_apart else "not told apart",
         "graded": f"{cover.passages - cover.ungraded} of {cover.passages}",
         "skipped": len(cover.skipped),
     }
 
 
-def _turned(found: IntervalEstimate) -> IntervalEstimate:
+def _negated(found: IntervalEstimate) -> IntervalEstimate:
     return IntervalEstimate(-found.estimate, -found.high, -found.low)
 
 
@@ -153,14 +139,11 @@ def _warnings(evidence: GradingEvidence, found: Board, boards: Sequence[Board]) 
     leads = joined([f"{who} at tau {joined(taus)}" for who, taus in others.items()])
     if leads:
         told.append(f"Another tau puts another system first: {leads}.")
-    return [*told, *_unparsed(evidence), *_ungraded(found), *_few(evidence, found)]
-
-
-def _unparsed(evidence: GradingEvidence) -> list[str]:
     bad, size = evidence.graded.unparsed, len(evidence.graded.grades)
-    if bad < MANY * size:
-        return []
-    return [f"{bad} of {size} replies ({percent(bad / size)}) fit no rule and count nowhere: see Grades and replies."]
+    if bad >= MANY * size:
+        share = percent(bad / size)
+        told.append(f"{bad} of {size} replies ({share}) fit no rule and count nowhere: see Grades and replies.")
+    return [*told, *_ungraded(found), *(few(len(evidence.bank), "queries") if found.ranked else ())]
 
 
 def _ungraded(found: Board) -> list[str]:
@@ -173,11 +156,6 @@ def _ungraded(found: Board) -> list[str]:
         "Passages without a grade, never graded or with unparsed replies only, count as answering nothing. They are "
         f"{percent(share[worst])} of those of {name(worst)}, the most of any system: see What was left out."
     ]
-
-
-def _few(evidence: GradingEvidence, found: Board) -> list[str]:
-    size = len(evidence.bank)
-    return few(size, "queries") if found.ranked and size < FEWEST else []
 
 
 def _best_card(found: Board) -> list[View]:

@@ -235,7 +235,7 @@ def test_bias_in_words(call: Call) -> None:
         (
             "nuggets a.jsonl b.jsonl",
             {"a.jsonl": nugget_line("1", "x"), "b.jsonl": nugget_line("1", "x")},
-            "run 'x' stands",
+            "run 'x' is also",
         ),
         ("nuggets a.jsonl", {"a.jsonl": "{"}, "a.jsonl:1: malformed JSON"),
         ("nuggets none.jsonl", {}, "none.jsonl: no such file"),
