@@ -28,8 +28,8 @@ _OPEN_ENDED = re.compile(
 _VAGUE = frozenset(
     "multiple several various different certain many specific additional other few number".split()  # noqa: SIM905
 )
-_SENTENCE = re.compile(r"[.…!]$")
-"""A title that is a sentence, or a piece of one: the first words of a document that has none."""
+_SENTENCE = re.compile(r"[a-z]{3,}[\"'”’)]*[.…!][\"'”’)]*(?:\s|$)")
+"""A title that holds the end of a sentence: the first words of a document that has none."""
 LONGEST_TOPIC = 14
 """Words."""
 LONGEST_KEY = 72

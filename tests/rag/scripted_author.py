@@ -12,7 +12,8 @@ HIDDEN = "which of them"
 def author(asked: str) -> str:
     """The reply to a request for a question, for an answer from a passage, or for wrong answers."""
     if "Exam question: " in asked:
-        return " say, " + asked.rsplit("Exam question: ", 1)[1].split("\n")[0].strip()
+        before, hidden, after = asked.rsplit("Exam question: ", 1)[1].split("\n")[0].strip().rstrip("?").partition(HIDDEN)
+        return f" say, {' '.join(before.split(' ')[-9:])}{hidden}{' '.join(after.split(' ')[:8])}?"
     if "The gap: " in asked:
         statement = re.findall(r"^Statement: (.*)$", asked, re.MULTILINE)[-1]
         return f" What is it where {statement.replace('____', HIDDEN)[:220].rstrip('.')}?"

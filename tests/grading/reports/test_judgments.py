@@ -107,7 +107,7 @@ def test_a_table_holds_one_decision_a_row(tmp_path: Path) -> None:
         ([{"sentence": 0, "kind": "supported"}], "no 'document'; wanted text"),
         ([{"sentence": 1, "outcome": 9}], "outcome 9; wanted a number from 1 to 8"),
         ([{"sentence": 0, "outcome": 3}], "outcome 3 and no 'nuggets'"),
-        ([{"sentence": 0, "text": "Another."}], 'text "Another." is not the sentence; wanted "A."'),
+        ([{"sentence": 0, "text": "Another."}], 'text "Another." is not that of the sentence; wanted "A."'),
         (
             [{"sentence": 1, "needs_citation": True}, {"sentence": 1, "needs_citation": False}],
             r"judgments.jsonl:2: 'needs_citation' is no, and yes at .*judgments.jsonl:1; wanted one of them",
