@@ -219,7 +219,7 @@ def test_a_key_echoes_a_stem_that_holds_parts_of_its_words():
         ("Who ran the port after 1850?", "Port of Oslo", "Port of Oslo. Who ran the port after 1850?"),
         ("Who ran what after 1850?", "It was not only the port of Oslo.", "Who ran what after 1850?"),
         ("Who ran what after 1850?", 'The word is "harbour". It says', "Who ran what after 1850?"),
-        ("Who ran what after 1850?", "The U.S. port of St. Ives", "The U.S. port of St. Ives. Who ran what after 1850?"),
+        ("Who ran what after 1850?", "The U.S. port", "The U.S. port. Who ran what after 1850?"),
     ],
 )
 def test_a_stem_gets_the_title_in_front_only_where_it_does_not_stand_alone(question, title, stem):

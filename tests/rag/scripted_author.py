@@ -12,7 +12,8 @@ HIDDEN = "which of them"
 def author(asked: str) -> str:
     """The reply to a request for a question, for an answer from a passage, or for wrong answers."""
     if "Exam question: " in asked:
-        before, hidden, after = asked.rsplit("Exam question: ", 1)[1].split("\n")[0].strip().rstrip("?").partition(HIDDEN)
+        stem = asked.rsplit("Exam question: ", 1)[1].split("\n")[0].strip().rstrip("?")
+        before, hidden, after = stem.partition(HIDDEN)
         return f" say, {' '.join(before.split(' ')[-9:])}{hidden}{' '.join(after.split(' ')[:8])}?"
     if "The gap: " in asked:
         statement = re.findall(r"^Statement: (.*)$", asked, re.MULTILINE)[-1]
