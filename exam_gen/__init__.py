@@ -3,8 +3,17 @@
 from exam_gen._assembly import Stratum, assemble, attribute, split_pool
 from exam_gen._baselines import Baseline
 from exam_gen._exam_diff import ExamDiff, diff_exams
-from exam_gen._free_writing import MAX_TOKENS, QUESTION_FORMATS
-from exam_gen._prompts import closed_prompt, judgment_prompt, open_prompt, question_prompt, wrong_answers_prompt
+from exam_gen._paper_writing import MAX_TOKENS
+from exam_gen._prompts import (
+    PEOPLE_VERSION,
+    closed_prompt,
+    judgment_prompt,
+    open_prompt,
+    paper_prompt,
+    question_prompt,
+    questions_prompt,
+    wrong_answers_prompt,
+)
 from exam_gen._screened_writing import write_screened
 from exam_gen._statistics import ExamStatistics, Spread, exam_statistics, overlaps
 from exam_gen._writing import WritingSettings, WrittenExam, write_questions
@@ -12,12 +21,14 @@ from exam_gen.corpora._chunks import ChunkBounds, chunk
 from exam_gen.corpora._corpus import Corpus, gather, read_corpus
 from exam_gen.corpora._inventory import take_inventory
 from exam_gen.corpora._selection import Selection
+from exam_gen.drafting._people import AnsweredQuestion
 from exam_gen.rules._catalogue import rules_of
 from exam_gen.rules._rule import Rule, RuleTools
 
 __all__ = [
     "MAX_TOKENS",
-    "QUESTION_FORMATS",
+    "PEOPLE_VERSION",
+    "AnsweredQuestion",
     "Baseline",
     "ChunkBounds",
     "Corpus",
@@ -40,7 +51,9 @@ __all__ = [
     "judgment_prompt",
     "open_prompt",
     "overlaps",
+    "paper_prompt",
     "question_prompt",
+    "questions_prompt",
     "read_corpus",
     "rules_of",
     "split_pool",

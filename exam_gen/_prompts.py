@@ -14,7 +14,8 @@ WORDING_VERSION = "wording-1"
 ANSWER_VERSION = "answer-3"
 LETTERS_VERSION = "letters-1"
 PAPER_VERSION = "paper-1"
-JSON_VERSION = "json-1"
+JSON_VERSION = "json-2"
+PEOPLE_VERSION = "people-1"
 
 GAP = "____"
 
@@ -217,37 +218,52 @@ def closed_letters_prompt(stem: str, candidates: Sequence[str]) -> Prompt:
 
 def paper_prompt(title: str, passage: str) -> Prompt:
     """One free-text request for a question with four candidates, in the spirit of the source paper."""
-    layout = "Use this layout:\nQuestion: ...\nA) ...\nB) ...\nC) ...\nD) ...\nCorrect Answer: the letter"
-    return _whole_question(title, passage, "four candidates marked A), B), C) and D)", layout)
-
-
-QUESTION_SCHEMA: Schema = {
-    "type": "object",
-    "properties": {
-        "question": {"type": "string"},
-        "choices": {"type": "array", "items": {"type": "string"}, "minItems": 4, "maxItems": 4},
-        "answer": {"type": "string", "enum": ["A", "B", "C", "D"]},
-    },
-    "required": ["question", "choices", "answer"],
-    "additionalProperties": False,
-}
-"""The shape of a question written as JSON."""
-
-
-def json_prompt(title: str, passage: str) -> Prompt:
-    """One request for a question as a JSON object."""
-    layout = (
-        'Reply with a JSON object alone. Its members are "question", "choices" (a list of the four candidates) and '
-        '"answer" (the letter of the right one, from A for the first to D for the last).'
-    )
-    return _whole_question(title, passage, "four short candidates", layout)
-
-
-def _whole_question(title: str, passage: str, candidates: str, layout: str) -> Prompt:
     return Prompt(
         f"Here is some documentation on {title}:\n\n{passage}\n\n"
         "Write one difficult multiple-choice exam question about it. The question must make sense without the "
-        f"documentation, have {candidates}, and exactly one right answer.\n{layout}"
+        "documentation, have four candidates marked A), B), C) and D), and exactly one right answer.\n"
+        "Use this layout:\nQuestion: ...\nA) ...\nB) ...\nC) ...\nD) ...\nCorrect Answer: the letter"
+    )
+
+
+def questions_schema(count: int) -> Schema:
+    """The shape of a reply with so many questions about one passage."""
+    text: Schema = {"type": "string"}
+    texts: Schema = {"type": "array", "items": text, "minItems": 3, "maxItems": 3}
+    members = {
+        "evidence": text,
+        "question": text,
+        "answer": text,
+        "wrong_answers": texts,
+        "queries": texts,
+        "critique": text,
+    }
+    question: Schema = {
+        "type": "object",
+        "properties": members,
+        "required": list(members),
+        "additionalProperties": False,
+    }
+    listed = {"questions": {"type": "array", "items": question, "minItems": count, "maxItems": count}}
+    return {"type": "object", "properties": listed, "required": ["questions"], "additionalProperties": False}
+
+
+def questions_prompt(title: str, passage: str, count: int) -> Prompt:
+    """Ask for so many questions about different facts of a passage, each with all that belongs to it, as JSON."""
+    many = f"{count} exam questions, each about another fact" if count > 1 else "one exam question about a fact"
+    return Prompt(
+        f'{title}\n"""\n{passage}\n"""\n\n'
+        f"Write {many} of this text that a person with a real problem would want to know. Reply with a JSON object "
+        'alone: {"questions": [...]}. Each question has these members:\n'
+        '"evidence": the sentence of the text that states the fact, copied word for word\n'
+        '"question": asks for the fact; names its subject, makes sense without the text, has one right answer and does '
+        "not contain it\n"
+        '"answer": the right answer, a few words copied from the evidence\n'
+        '"wrong_answers": three answers that are false, of the form and length of the right one, and believed by those '
+        "who do not know the fact\n"
+        '"queries": three ways in which people who need the answer and have never seen the text would ask for it, in '
+        "everyday words of their own: a question, a short search, a colloquial form; none contains the answer\n"
+        '"critique": what an examiner would object to (a second right answer, a hint, a missing subject), or "none"'
     )
 
 

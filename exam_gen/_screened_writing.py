@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from exam_gen._writing import Progress, WritingSettings, WrittenExam, find_material, write_questions
 from exam_gen.drafting._corpus_distractors import Embed
+from exam_gen.drafting._people import AnsweredQuestion
 from exam_gen.rules._catalogue import rules_of
 from exam_gen.rules._rule import BEYOND, RuleTools, apply_rules, dropped_question
 from examcore import CachedLanguageModel, Chunk, LanguageModel, ReplyStore
@@ -23,6 +24,7 @@ def write_screened(
     embed: Embed | None = None,
     verifier: LanguageModel | None = None,
     progress: Progress | None = None,
+    people: Sequence[AnsweredQuestion] = (),
 ) -> WrittenExam:
     """As `write_questions`, with every rule of `filters` (see `catalogue.rules_of`) applied to the finished questions.
 
@@ -34,8 +36,8 @@ def write_screened(
     judge = CachedLanguageModel(verifier or model, replies)
     tools = RuleTools(embed, judge, seed)
     goal = settings.questions
-    answer_first = settings.mode == "answer-first"
-    material = find_material(chunks, settings, seed=seed, embed=embed) if answer_first else None
+    verified = settings.mode != "paper"
+    material = find_material(chunks, settings, seed=seed, embed=embed) if verified else None
     while True:
         asked = replace(settings, questions=goal)
         written = write_questions(
@@ -49,6 +51,7 @@ def write_screened(
             progress=progress,
             filters=filters,
             material=material,
+            people=people,
         )
         found = apply_rules(written.questions, rules, tools)
         missing = settings.questions - len(found.kept)

@@ -8,15 +8,18 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from exam_gen._assembly import shuffle_exam
-from exam_gen._free_writing import QUESTION_FORMATS, question_about, write_free
+from exam_gen._paper_writing import question_about, write_in_free_text
 from exam_gen._prompts import (
     COMPLETION_VERSION,
     GAP_VERSION,
+    PEOPLE_VERSION,
     QUESTION_VERSION,
     WORDING_VERSION,
     completion_stem,
     gap_question_prompt,
     question_prompt,
+    questions_prompt,
+    questions_schema,
 )
 from exam_gen.drafting._corpus_distractors import (
     DistractorPool,
@@ -27,9 +30,12 @@ from exam_gen.drafting._corpus_distractors import (
     hides,
     pool,
 )
+from exam_gen.drafting._drafts import Draft
 from exam_gen.drafting._facts import Fact, facts
+from exam_gen.drafting._json_questions import TOKENS, read_drafts
 from exam_gen.drafting._model_distractors import wants_writing, written_answers
-from exam_gen.drafting._round_trip import RoundTrip, round_trip
+from exam_gen.drafting._people import AnsweredQuestion, people_drafts
+from exam_gen.drafting._round_trip import round_trip
 from exam_gen.drafting._verification import (
     LetterVerifier,
     LikelihoodVerifier,
@@ -38,9 +44,20 @@ from exam_gen.drafting._verification import (
     VerificationResult,
     Verifier,
 )
-from exam_gen.drafting._wordings import KEYWORDS, KIND, PEOPLE, Wording, keywords, passage_shares, spread_over, wordings
+from exam_gen.drafting._wordings import (
+    KEYWORDS,
+    KIND,
+    PEOPLE,
+    TYPOS,
+    Wording,
+    keywords,
+    mistyped,
+    passage_shares,
+    spread_over,
+    wordings,
+)
 from exam_gen.language._spans import key_span
-from exam_gen.language._stems import echoes, read_question, read_stem, unfit
+from exam_gen.language._stems import DraftStem, echoes, read_question, read_stem, unfit
 from exam_gen.rules._catalogue import arriving
 from exam_gen.rules._rule import BEYOND, Filter
 from examcore import (
@@ -50,9 +67,11 @@ from examcore import (
     LanguageModel,
     ModelUsage,
     NoReply,
+    Prompt,
     Query,
     Question,
     ReplyStore,
+    overlap,
 )
 
 Progress = Callable[[int, int], None]
@@ -60,8 +79,8 @@ ANSWERED_OTHERWISE = "the passage is read to another answer"
 TOO_FEW = "fewer than three wrong answers"
 FEWEST_WRONG = 5
 """Wrong answers below which the model is asked for more: verification leaves out one in three."""
-SECOND_TEMPERATURE = 0.8
-"""At which they are drawn the second time, to be others than the first."""
+TEMPERATURES = (0.0, 0.8)
+"""Of a reply and, where it was of no use or not enough, of another."""
 MARKED = "the wrong answers have in common what the key lacks"
 ECHOES = "the key alone repeats words of the stem"
 ONE_WORDING = "no wording but the passage's held"
@@ -72,12 +91,13 @@ class WritingSettings:
     """How many questions to write and how.
 
     `questions`: the wanted number of survivors. `mode`: `answer-first` (a sentence of the passage is chosen, the model
-    asks for words of it, and wrong answers are found for those) or `paper` (the model writes everything in free text)
-    or `json`. `per_chunk`: the most questions of one chunk. `batch`: prompts written at once. `candidates`: wrong
-    answers weighed per question. `max_tokens`: the longest question with its answer. `overlap`: the shares of their
-    content words that the queries have in common with their passages, of which the exam takes equal parts (default:
-    those of people's questions). `completions`: the share of `questions`, the wanted number, that may complete a
-    sentence of the passage, where no question about it held. `thresholds`: what verification asks for.
+    asks for words of it, and wrong answers are found for those), `json` (for a strong writer: `per_chunk` questions
+    about a passage in one request, each with evidence, queries, wrong answers and critique) or `paper` (one question in
+    free text, unverified). `per_chunk`: the most questions of one chunk. `batch`: prompts written at once.
+    `candidates`: wrong answers weighed per question. `max_tokens`: the longest question with its answer. `overlap`: the
+    shares of their content words that the queries have in common with their passages, of which the exam takes equal
+    parts (default: those of people's questions). `completions`: the share of `questions`, the wanted number, that may
+    complete a sentence of the passage, where no question about it held. `thresholds`: what verification asks for.
     """
 
     questions: int = 64
@@ -99,8 +119,8 @@ class WritingSettings:
             raise ValueError(f"writing: completions is {self.completions}; wanted a share from 0 to 1")
         if not self.overlap or not all(0 <= one <= 1 for one in self.overlap):
             raise ValueError(f"writing: overlap is {list(self.overlap)}; wanted shares from 0 to 1")
-        if self.mode not in {"answer-first", *QUESTION_FORMATS}:
-            raise ValueError(f"writing: mode is {self.mode!r}; wanted answer-first, {' or '.join(QUESTION_FORMATS)}")
+        if self.mode not in {"answer-first", "paper", "json"}:
+            raise ValueError(f"writing: mode is {self.mode!r}; wanted answer-first, paper or json")
         if self.verification == "letters" and self.candidates > 25:
             raise ValueError(f"writing: candidates is {self.candidates}; wanted at most 25 where letters name them")
         if self.verification not in {"likelihood", "letters"}:
@@ -138,23 +158,12 @@ def find_material(
     return WritingMaterial(found, pool(chunks, embed), passage_shares(chunks))
 
 
-class Draft(NamedTuple):
-    """A stem for a fact, the text it came from, its prompt version, wrong answers to weigh, the model's own answer."""
-
-    fact: Fact
-    stem: str
-    raw: str
-    version: str
-    wrong: tuple[str, ...] = ()
-    back: RoundTrip | None = None
-
-
-def _wants_more(draft: Draft, corpus: Sequence[str], written: list[str] | NoReply | None, *, again: bool) -> bool:
-    """Whether the model is asked for wrong answers: where those of the corpus make no sense, or are too few."""
+def _wants_more(draft: Draft, corpus: Sequence[str], written: list[str] | NoReply | None) -> bool:
+    """Whether the model is asked for wrong answers: where those of the corpus make no sense, or all are too few."""
     if isinstance(written, NoReply):
         return False
     few = len({*corpus, *(written or ())}) < FEWEST_WRONG
-    return few if again else few or wants_writing(draft.fact.span.kind)
+    return few or (written is None and wants_writing(draft.fact.span.kind))
 
 
 class PassedDraft(NamedTuple):
@@ -165,11 +174,19 @@ class PassedDraft(NamedTuple):
     wordings: list[Wording]
 
 
-def _queries(worded: Sequence[Wording]) -> tuple[Query, ...]:
-    """The queries of a question, the one that the exam is spread by first, and the keywords of that one."""
+def _as_asked(draft: Draft) -> Wording:
+    """A person's own question as its only wording."""
+    (text,) = draft.queries
+    return Wording(text, overlap(text, f"{draft.fact.chunk.title} {draft.fact.chunk.text}"))
+
+
+def _queries(worded: Sequence[Wording], seed: int) -> tuple[Query, ...]:
+    """The queries of a question: first the one that the exam is spread by, last its keywords and its mistyped form."""
     if not worded:
         return ()
-    return (*(Query(KIND, one.text) for one in worded), Query(KEYWORDS, keywords(worded[0].text)))
+    first = worded[0].text
+    others = (Query(KEYWORDS, keywords(first)), Query(TYPOS, mistyped(first, seed)))
+    return (*(Query(KIND, one.text) for one in worded), *others)
 
 
 def write_questions(
@@ -184,6 +201,7 @@ def write_questions(
     progress: Progress | None = None,
     filters: Mapping[str, object] | None = None,
     material: WritingMaterial | None = None,
+    people: Sequence[AnsweredQuestion] = (),
 ) -> WrittenExam:
     """Write questions until `settings.questions` survive or nothing is left to ask for (`stopped` says which).
 
@@ -191,28 +209,33 @@ def write_questions(
     `replies`. `verifier` verifies in place of the writer. `embed` (texts to vectors `[n, d]`) brings wrong answers near
     the key in meaning; without it spelling decides. `progress` is called with survivors so far and wanted. `filters`
     changes the rules that single questions must pass (see `catalogue.rules_of`); `screening.write_screened` applies
-    them all. `material`, by default found in the chunks, can be kept from an earlier call with the same.
+    them all. `material`, by default found in the chunks, can be kept from an earlier call with the same. `people` are
+    questions with known answers, which come first: they get wrong answers and are verified as the model's own are.
     """
     cached = CachedLanguageModel(model, replies)
     report = progress or (lambda _done, _wanted: None)
     report(0, settings.questions)
-    if settings.mode != "answer-first":
-        order = random.Random(seed).sample(list(chunks), len(chunks))
-        kept, dropped = write_free(
-            order, cached, settings.questions, settings.batch, seed, report, settings.mode, filters
-        )
+    order = random.Random(seed).sample(list(chunks), len(chunks))
+    if settings.mode == "paper":
+        kept, dropped = write_in_free_text(order, cached, settings.questions, settings.batch, seed, report, filters)
         return WrittenExam(kept, dropped, cached.usage, _stopped(len(kept), settings, len(order), "chunks"))
     found = material or find_material(chunks, settings, seed=seed, embed=embed)
     second = CachedLanguageModel(verifier, replies) if verifier is not None else cached
     by_letters = settings.verification == "letters"
     judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
     writer = _Writer(cached, judging, found, settings, seed, arriving(filters))
-    for start in range(0, len(found.facts), settings.batch):
-        writer.write(found.facts[start : start + settings.batch])
+    writer.add(people)
+    there: Sequence[Fact] | Sequence[Chunk] = order if settings.mode == "json" else found.facts
+    for start in range(0, len(there), settings.batch):
         report(min(len(writer.passed), settings.questions), settings.questions)
         if len(writer.passed) >= settings.questions:
             break
-    stopped = _stopped(len(writer.passed), settings, len(found.facts), "facts")
+        if settings.mode == "json":
+            writer.write_passages(order[start : start + settings.batch])
+        else:
+            writer.write(found.facts[start : start + settings.batch])
+    report(min(len(writer.passed), settings.questions), settings.questions)
+    stopped = _stopped(len(writer.passed), settings, len(there), "passages" if settings.mode == "json" else "facts")
     verifying = ModelUsage() if second is cached else second.usage
     return WrittenExam(writer.finished(), writer.dropped, cached.usage, stopped, verifying)
 
@@ -251,6 +274,31 @@ class _Writer:
         self.passed: list[PassedDraft] = []
         self.dropped: list[Dropped] = []
 
+    def add(self, people: Sequence[AnsweredQuestion]) -> None:
+        """Verify people's own questions."""
+        drafts, dropped = people_drafts(people)
+        self.dropped += dropped
+        self._verified(drafts)
+
+    def write_passages(self, batch: Sequence[Chunk]) -> None:
+        """Ask about each chunk, once, for several questions with all that belongs to them."""
+        count = self._settings.per_chunk
+        texts = self._model.replies(
+            [questions_prompt(chunk.title, chunk.text, count) for chunk in batch],
+            max_tokens=count * TOKENS,
+            seed=self._seed,
+            schema=questions_schema(count),
+        )
+        drafts: list[Draft] = []
+        for chunk, raw in zip(batch, texts, strict=True):
+            if isinstance(raw, NoReply):
+                self.dropped.append(Dropped(f"no reply: {raw.reason}", "", chunk.id))
+                continue
+            found, dropped = read_drafts(raw, chunk)
+            drafts += found[:count]
+            self.dropped += dropped
+        self._verified(drafts)
+
     def write(self, batch: Sequence[Fact]) -> None:
         """Ask about each fact in the model's own way; where that failed, for what a gap in its sentence leaves out.
 
@@ -279,47 +327,64 @@ class _Writer:
         triples = choose(items, seed=self._seed)
         worded = spread_over([one.wordings for one in kept], self._settings.overlap)
         questions = [
-            replace(self._question(one.draft, one.verdict, wrong), queries=_queries(texts))
+            replace(self._question(one.draft, one.verdict, wrong), queries=_queries(texts, self._seed))
             for one, wrong, texts in zip(kept, triples, worded, strict=True)
         ]
         return list(shuffle_exam(questions, self._seed))
 
     def _asked(self, batch: Sequence[Fact]) -> tuple[list[Draft], dict[str, Fact]]:
         """The model's questions about the facts' sentences, and the facts with the keys it chose, by sentence."""
-        prompts = [question_prompt(fact.chunk.title, fact.span.sentence) for fact in batch]
-        stop = ("\n\n", "\nTopic")
-        texts = self._model.replies(prompts, max_tokens=self._settings.max_tokens, stop=stop, seed=self._seed)
-        drafts: list[Draft] = []
         chosen: dict[str, Fact] = {}
-        for fact, raw in zip(batch, texts, strict=True):
-            if isinstance(raw, NoReply):
-                self.dropped.append(Dropped(f"no reply: {raw.reason}", "", fact.chunk.id))
-                continue
+
+        def read(fact: Fact, raw: str) -> tuple[Fact, DraftStem]:
             sentence = fact.span.sentence
             asked = read_question(raw, title=fact.chunk.title, sentence=sentence)
             own = replace(fact, span=key_span(sentence, asked.key))
             if unfit(asked.key, sentence) is None:
-                chosen[sentence] = own
-            if asked.reason is None:
-                drafts.append(Draft(own, asked.stem, raw, QUESTION_VERSION))
-            else:
-                self.dropped.append(Dropped(asked.reason, raw, fact.chunk.id))
-        return drafts, chosen
+                chosen.setdefault(sentence, own)
+            return own, asked
+
+        prompts = {fact: question_prompt(fact.chunk.title, fact.span.sentence) for fact in batch}
+        return self._drafted(prompts, ("\n\n", "\nTopic"), QUESTION_VERSION, read), chosen
 
     def _asked_for_gaps(self, batch: Sequence[Fact]) -> list[Draft]:
         """The model's questions for the keys of the facts, from their sentences with a gap."""
-        prompts = [gap_question_prompt(one.chunk.title, one.gapped, one.span.text) for one in batch]
-        texts = self._model.replies(prompts, max_tokens=self._settings.max_tokens, stop=("\n",), seed=self._seed)
-        drafts = []
-        for fact, raw in zip(batch, texts, strict=True):
-            if isinstance(raw, NoReply):
-                self.dropped.append(Dropped(f"no reply: {raw.reason}", "", fact.chunk.id))
-                continue
-            asked = read_stem(raw, fact.span.text, title=fact.chunk.title, sentence=fact.span.sentence)
-            if asked.reason is None:
-                drafts.append(Draft(fact, asked.stem, raw, GAP_VERSION))
-            else:
-                self.dropped.append(Dropped(asked.reason, raw, fact.chunk.id))
+
+        def read(fact: Fact, raw: str) -> tuple[Fact, DraftStem]:
+            return fact, read_stem(raw, fact.span.text, title=fact.chunk.title, sentence=fact.span.sentence)
+
+        prompts = {one: gap_question_prompt(one.chunk.title, one.gapped, one.span.text) for one in batch}
+        return self._drafted(prompts, ("\n",), GAP_VERSION, read)
+
+    def _drafted(
+        self,
+        prompts: Mapping[Fact, Prompt],
+        stop: tuple[str, ...],
+        version: str,
+        read: Callable[[Fact, str], tuple[Fact, DraftStem]],
+    ) -> list[Draft]:
+        """A draft of each fact: the likeliest reply or, where that is none, one that is drawn."""
+        drafts: list[Draft] = []
+        left = list(prompts)
+        for number, temperature in enumerate(TEMPERATURES):
+            texts = self._model.replies(
+                [prompts[fact] for fact in left],
+                max_tokens=self._settings.max_tokens,
+                stop=stop,
+                seed=self._seed + number,
+                temperature=temperature,
+            )
+            asked, left = left, []
+            for fact, raw in zip(asked, texts, strict=True):
+                if isinstance(raw, NoReply):
+                    self.dropped.append(Dropped(f"no reply: {raw.reason}", "", fact.chunk.id))
+                    continue
+                own, found = read(fact, raw)
+                if found.reason is None:
+                    drafts.append(Draft(own, found.stem, raw, version))
+                else:
+                    left.append(fact)
+                    self.dropped.append(Dropped(found.reason, raw, fact.chunk.id))
         return drafts
 
     def _verified(self, drafts: Sequence[Draft]) -> set[str]:
@@ -341,6 +406,8 @@ class _Writer:
 
     def _reworded(self, sound: Sequence[tuple[Draft, VerificationResult]]) -> list[PassedDraft]:
         """The drafts with their wordings, without questions that no wording but the passage's asks for."""
+        own = [(draft, verdict) for draft, verdict in sound if draft.version == PEOPLE_VERSION]
+        sound = [one for one in sound if one not in own]
         found = wordings(
             [_case(draft) for draft, _ in sound],
             self._model,
@@ -348,8 +415,9 @@ class _Writer:
             self._material.shares,
             agreement=self._settings.thresholds.agreement,
             seed=self._seed,
+            given=[draft.queries for draft, _ in sound],
         )
-        passed = []
+        passed = [PassedDraft(draft, verdict, [_as_asked(draft)]) for draft, verdict in own]
         for (draft, verdict), texts in zip(sound, found, strict=True):
             if isinstance(texts, NoReply):
                 self._drop(f"no reply: {texts.reason}", draft, verdict)
@@ -376,10 +444,10 @@ class _Writer:
         """The drafts with candidates, but those that have too few or in whose stem a filter finds a fault."""
         spans, most = self._material.pool, self._settings.candidates
         corpus = {one: candidates(one.fact, one.stem, spans, count=most, seed=self._seed) for one in drafts}
-        written: dict[Draft, list[str] | NoReply] = {}
+        written: dict[Draft, list[str] | NoReply] = {one: list(one.wrong) for one in drafts if one.wrong}
         # Asked again, for other answers, where corpus and model together have too few.
-        for temperature in (0.0, SECOND_TEMPERATURE):
-            wanting = [one for one in drafts if _wants_more(one, corpus[one], written.get(one), again=temperature > 0)]
+        for temperature in TEMPERATURES:
+            wanting = [one for one in drafts if _wants_more(one, corpus[one], written.get(one))]
             asked = [(one.stem, one.fact.span.text, one.fact.span.sentence) for one in wanting]
             replies = written_answers(asked, self._model, seed=self._seed, temperature=temperature)
             for one, texts in zip(wanting, replies, strict=True):

@@ -13,8 +13,16 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from exam_gen import MAX_TOKENS, QUESTION_FORMATS, closed_prompt, open_prompt, question_prompt, wrong_answers_prompt
-from exam_gen.drafting import Fact, facts
+from exam_gen import (
+    MAX_TOKENS,
+    closed_prompt,
+    open_prompt,
+    paper_prompt,
+    question_prompt,
+    questions_prompt,
+    wrong_answers_prompt,
+)
+from exam_gen.drafting import TOKENS, Fact, facts
 from examcore import Chunk, Progress, Prompt, Question
 from examcore import duration_in_words as duration
 from rag import BlackBoxSpec, LlmSpec, ModelSettings, Shot, exam_prompt, weights
@@ -245,21 +253,27 @@ def write_work(
     stock = stock or material(config, chunks)
     tried, found = stock.tried, stock.facts[:SAMPLE]
     verifier = config.verifier or config.writer
-    if config.exam.mode != "answer-first":
-        form = QUESTION_FORMATS[config.exam.mode]
-        whole, own = _lengths([form.prompt(one.title, one.text) for one in chunks[:SAMPLE]])
+    if config.exam.mode == "paper":
+        whole, own = _lengths([paper_prompt(one.title, one.text) for one in chunks[:SAMPLE]])
         load = Load(tried, round(tried * whole), tried * QUESTION_TOKENS, tried)
         return _writing(config, machine, load, tried * own, MAX_TOKENS), Work(verifier.model, 0, 0, 0, 0.0)
-    asked, asked_own = _lengths([question_prompt(one.chunk.title, one.span.sentence) for one in found])
-    wrong, wrong_own = _lengths([wrong_answers_prompt(one.span.sentence, one.span.text) for one in found])
-    reading = round(tried * (asked + WRONG_PER_FACT * wrong))
-    load = Load(tried, reading, tried * STEM_TOKENS, round(tried * (1 + WRONG_PER_FACT)))
-    own = tried * (asked_own + WRONG_PER_FACT * wrong_own)
-    writing = _writing(config, machine, load, own, config.exam.max_tokens)
+    if config.exam.mode == "json":
+        count, read = config.exam.per_chunk, chunks[:SAMPLE]
+        whole, own = _lengths([questions_prompt(one.title, one.text, count) for one in read])
+        load = Load(tried, round(tried * whole), tried * count * TOKENS, tried)
+        writing = _writing(config, machine, load, tried * own, count * TOKENS)
+    else:
+        count, read = 1, [one.chunk for one in found]
+        asked, asked_own = _lengths([question_prompt(one.chunk.title, one.span.sentence) for one in found])
+        wrong, wrong_own = _lengths([wrong_answers_prompt(one.span.sentence, one.span.text) for one in found])
+        reading = round(tried * (asked + WRONG_PER_FACT * wrong))
+        load = Load(tried, reading, tried * STEM_TOKENS, round(tried * (1 + WRONG_PER_FACT)))
+        own = tried * (asked_own + WRONG_PER_FACT * wrong_own)
+        writing = _writing(config, machine, load, own, config.exam.max_tokens)
     stem = "x" * 90
-    asking = [open_prompt(one.chunk.title, one.chunk.text, stem) for one in found]
+    asking = [open_prompt(one.title, one.text, stem) for one in read]
     checks = fmean(map(_tokens, [*asking, *[closed_prompt(stem)] * len(asking)]))
-    prompts, letters = round(tried * CHECKS_PER_FACT), config.exam.verification == "letters"
+    prompts, letters = round(tried * count * CHECKS_PER_FACT), config.exam.verification == "letters"
     load = _choosing(verifier, prompts, checks, 1 + config.exam.candidates, by_letters=letters)
     seconds = _reading(parameters(verifier.model), load.read / PASSAGES_SHARED, machine)
     return writing, _work(verifier, load, seconds)

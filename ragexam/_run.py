@@ -54,7 +54,7 @@ from ragexam._outcomes import TrafficByName, examinee_factories, left_out, mixed
 from ragexam._retrieval import Library, retrieval_step
 from ragexam._run_results import SittingResult, WritingResult
 from ragexam._steps import Steps
-from ragexam._validity import overlaps_of_people, read_users, validity_step
+from ragexam._validity import answered_questions, overlaps_of_people, read_users, validity_step
 
 if TYPE_CHECKING:
     from ragexam.report import RunSummary
@@ -257,12 +257,12 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
     chunks = read_chunks(folder.chunks)
     second = load_language_model(config.verifier) if config.verifier else None
     judge = second or model
-    if config.exam.mode == "answer-first" and config.exam.verification == "likelihood":
+    if config.exam.mode != "paper" and config.exam.verification == "likelihood":
         need_likelihoods(judge)
     settings = replace(config.exam, questions=config.exam.questions + config.pool)
-    if config.users is not None and config.exam.overlap == WritingSettings.overlap:
-        people = overlaps_of_people(read_users(config.users, chunks), chunks)
-        settings = replace(settings, overlap=people or config.exam.overlap)
+    users = read_users(config.users, chunks) if config.users is not None else []
+    if config.exam.overlap == WritingSettings.overlap:
+        settings = replace(settings, overlap=overlaps_of_people(users, chunks) or config.exam.overlap)
     encoder = config.writer.encoder
     steps.progress.say(f"exam: {len(chunks):,} passages are searched for what to ask, then questions are written")
     with ReplyStore(folder.replies) as replies:
@@ -276,6 +276,7 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
             embed=None if encoder is None else lambda texts: embed(texts, encoder=encoder),
             verifier=second,
             progress=report,
+            people=answered_questions(users, chunks),
         )
     # What was paid is told even when nothing has come of it.
     works = [("writing", model, written.usage), *([("verifying", second, written.verifying)] if second else [])]

@@ -33,7 +33,7 @@ writer:                    # writes and verifies the questions; keep it out of t
 
 exam:
   questions: 60
-  # mode: paper            # everything in one reply, unverified; or json
+  # mode: json             # for a strong writer on a server: several questions about a passage in one reply
   # verification: letters  # for a server that gives no log-probabilities
   # overlap: [0.3, 0.45, 0.55, 0.6, 0.67, 0.75, 0.8, 0.9, 1.0, 1.0]   # words that queries share with their passages
   # completions: 0.0       # of the wanted number, the most that may complete a sentence

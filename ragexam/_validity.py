@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from exam_gen import PEOPLE_VERSION, AnsweredQuestion
 from examcore import (
     BOOTSTRAP_DRAWS,
     STEM,
@@ -284,6 +285,8 @@ def compare(
         raise ValueError(f"users: {len(sourced)} questions name their document or passage; wanted at least {FEWEST}")
     by_document = not all(one.passages for one in sourced)
     asked = [_search(one, chunks, by_document) for one in sourced]
+    # People's own questions in the exam would agree with themselves.
+    questions = [one for one in questions if one.metadata.get("prompt") != PEOPLE_VERSION]
     has = {query.kind for one in questions for query in one.queries}
     named = kind if kind in has else STEM
     own = [one for one in searches_of(questions, by_document=by_document) if one.kind == named]
@@ -318,6 +321,21 @@ def overlaps_of_people(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -
     sourced = [one for one in users if one.documents or one.passages]
     by_document = not all(one.passages for one in sourced)
     return _overlaps([_search(one, chunks, by_document) for one in sourced], chunks)
+
+
+def answered_questions(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> list[AnsweredQuestion]:
+    """The questions whose answer and source are known, each with the passages that may hold the answer."""
+    by_source: dict[str, list[Chunk]] = {}
+    for one in chunks:
+        for name in (one.id, one.document_id):
+            by_source.setdefault(name, []).append(one)
+    return [
+        AnsweredQuestion(
+            one.text, one.answer, [chunk for name in one.passages or one.documents for chunk in by_source[name]]
+        )
+        for one in users
+        if one.answer and (one.documents or one.passages)
+    ]
 
 
 def _search(one: UserQuestion, chunks: Sequence[Chunk], by_document: bool) -> Search:

@@ -54,12 +54,13 @@ class Fact:
 def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
     """At most `per_chunk` facts of each chunk, from different sentences: first every chunk's best, then the seconds.
 
-    The order of chunks is drawn from `seed`. A sentence that stands in several chunks is used once.
+    The order of chunks is drawn from `seed`. A sentence that stands in several chunks is used once; one that stands in
+    several documents is not, for none of them is its source.
     """
     order = list(chunks)
     random.Random(seed).shuffle(order)
     common = _common_spans(chunks)
-    used: set[str] = set()
+    used = _repeated(chunks)
     rounds: list[list[Fact]] = [[] for _ in range(per_chunk)]
     for chunk in order:
         jitter = random.Random(f"{seed}:{chunk.id}")
@@ -75,6 +76,13 @@ def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
             used.add(fact.span.sentence)
             rounds[place].append(fact)
     return [fact for group in rounds for fact in group]
+
+
+def _repeated(chunks: Sequence[Chunk]) -> set[str]:
+    """The sentences of more than one document."""
+    found: dict[str, str] = {}
+    texts = {(sentence, chunk.document_id) for chunk in chunks for sentence in sentences(chunk.text)}
+    return {sentence for sentence, document in texts if found.setdefault(sentence, document) != document}
 
 
 def _common_spans(chunks: Sequence[Chunk]) -> frozenset[str]:

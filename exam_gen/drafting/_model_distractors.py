@@ -17,6 +17,7 @@ _EVADES = re.compile(
     re.IGNORECASE,
 )
 """Words of a reply that speaks of the task, not of the subject."""
+_ARTICLE = re.compile(r"^(?:an?|the)\s+", re.IGNORECASE)
 _MARK = re.compile(r"^\s*(?:[-*•]|\(?[A-Da-d1-9][.)])\s*")
 
 
@@ -39,13 +40,18 @@ def written_answers(
 
 
 def read_wrong_answers(raw: str, *, stem: str, key: str, sentence: str) -> list[str]:
-    """The wrong answers in a reply that lists them between semicolons, in the key's case and punctuation.
+    """The wrong answers in a reply that lists them between semicolons, as `usable_wrong_answers`."""
+    return usable_wrong_answers(raw.strip().split(";"), stem=stem, key=key, sentence=sentence)
+
+
+def usable_wrong_answers(pieces: Sequence[str], *, stem: str, key: str, sentence: str) -> list[str]:
+    """The texts that can be wrong answers, in the key's case and punctuation.
 
     Left out are those that repeat the key or its sentence, mean the same by their words, differ much in length, or
     speak of the task ("not related to the topic").
     """
     found: dict[str, str] = {}
-    for piece in raw.strip().split(";"):
+    for piece in pieces:
         text = _alike(_MARK.sub("", piece), key)
         if text and not _EVADES.search(text) and apart(text, key, sentence, stem):
             found.setdefault(text.lower(), text)
@@ -53,8 +59,9 @@ def read_wrong_answers(raw: str, *, stem: str, key: str, sentence: str) -> list[
 
 
 def _alike(text: str, key: str) -> str:
-    """The text without outer marks the key lacks, its first letter in the key's case where it is a plain word."""
+    """The text without outer marks and article the key lacks, its first letter in the key's case if a plain word."""
     text = " ".join(text.split()).strip()
+    text = text if _ARTICLE.match(key) else _ARTICLE.sub("", text)
     text = text.rstrip(".,:") if key[-1:] not in ".,:" else text
     for mark in "\"'`":
         if text[:1] == mark == text[-1:] and key[:1] != mark:

@@ -6,6 +6,7 @@ How well a retriever finds the passage plays no part: wordings are there to meas
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -22,6 +23,10 @@ KIND = "question"
 """The kind of these queries."""
 KEYWORDS = "keywords"
 """The kind of those of their content words alone."""
+TYPOS = "typos"
+"""The kind of those with typing errors."""
+WORDS_A_TYPO = 5
+"""Words of a query with typing errors for each error."""
 PEOPLE = (0.3, 0.45, 0.55, 0.6, 0.67, 0.75, 0.8, 0.9, 1.0, 1.0)
 """Overlaps of people's questions with the passages that answer them, in ten equal parts: rounded over collections of
 search queries, forum titles and conversations, whose means lie between .5 and .8 (`docs/exam-writing.md`)."""
@@ -33,6 +38,9 @@ MOST_WORDS = 25
 """Longer ones are stories, not questions."""
 COMMON = 0.12
 """A word in a larger share of the passages than this names no subject."""
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_NEAR = {key: row[max(at - 1, 0) : at] + row[at + 1 : at + 2] for row in _ROWS for at, key in enumerate(row)}
+"""The keys beside each on a keyboard."""
 
 
 class Wording(NamedTuple):
@@ -56,24 +64,31 @@ def wordings(
     *,
     agreement: float,
     seed: int,
+    given: Sequence[Sequence[str]] = (),
 ) -> list[list[Wording] | NoReply]:
     """The wordings of each question that hold: a reader's answer to them has at least this `agreement` with the key.
 
-    A question for which the writer gave no reply at all has none.
+    The writer is asked for them, but for those of questions that have some `given`. A question for which the writer
+    gave no reply at all has none.
     """
-    prompts = [wording_prompt(case.stem) for case in asked]
     drafts: list[dict[str, str]] = [{} for _ in asked]
     silent: list[NoReply | None] = [None for _ in asked]
+    for place, texts in enumerate(given):
+        drafts[place] = {normalized(text): text for text in texts if fault(text, asked[place], shares) is None}
+    wanting = [place for place in range(len(asked)) if not (given and given[place])]
+    prompts = [wording_prompt(asked[place].stem) for place in wanting]
     for number, temperature in enumerate(TEMPERATURES if prompts else ()):
         replies = writer.replies(
             prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed + number, temperature=temperature
         )
-        for place, (case, raw) in enumerate(zip(asked, replies, strict=True)):
+        for place, raw in zip(wanting, replies, strict=True):
             if isinstance(raw, NoReply):
                 silent[place] = raw
                 continue
             text = read_wording(raw)
-            if fault(text, case, shares) is None:
+            if not text.endswith("?"):
+                continue
+            if fault(text, asked[place], shares) is None:
                 drafts[place].setdefault(normalized(text), text)
     cases = [(place, asked[place]._replace(stem=text)) for place, each in enumerate(drafts) for text in each.values()]
     kept: list[list[Wording]] = [[] for _ in asked]
@@ -95,11 +110,9 @@ def read_wording(raw: str) -> str:
 def fault(text: str, case: VerificationCase, shares: Mapping[str, float]) -> str | None:
     """Why a text is no wording of a question, None if it may be one.
 
-    It is no question, gives the key away, is the stem itself, or names no subject: none of the words that it shares
-    with stem or title is one that few passages have.
+    It gives the key away, is the stem itself, or names no subject: none of the words that it shares with stem or title
+    is one that few passages have.
     """
-    if not text.endswith("?"):
-        return "is no question"
     if len(text.split()) > MOST_WORDS or len(content_stems(text)) < 2:
         return "too long or too short"
     if leaks(text, case.key):
@@ -117,6 +130,25 @@ def keywords(text: str) -> str:
     words = [word.strip("?!.,;:\"'()") for word in text.split()]
     kept = [word for word in words if word and word.lower() not in FUNCTION_WORDS]
     return " ".join(dict.fromkeys(kept))
+
+
+def mistyped(text: str, seed: object) -> str:
+    """The text with typing errors: in one of its longer words for every five words, a letter too few, twice or wrong,
+    or two that changed places, the kinds of which Damerau (1964) found four errors in five."""
+    rng = random.Random(f"{seed}:{text}")
+    words = text.split(" ")
+    long = [place for place, word in enumerate(words) if len(word) >= 4 and word.strip("?!.,;:\"'()").isalpha()]
+    for place in rng.sample(long, min(len(long), max(1, len(words) // WORDS_A_TYPO))):
+        word = words[place]
+        at = rng.randrange(1, len(word.rstrip("?!.,;:\"'()")) - 1)
+        wrong = (
+            word[:at] + word[at + 1 :],
+            word[: at + 1] + word[at:],
+            word[:at] + rng.choice(_NEAR.get(word[at].lower(), "e")) + word[at + 1 :],
+            word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+        )
+        words[place] = rng.choice([one for one in wrong if one != word])
+    return " ".join(words)
 
 
 def spread_over(found: Sequence[Sequence[Wording]], target: Sequence[float]) -> list[list[Wording]]:

@@ -12,7 +12,7 @@ from examcore import FUNCTION_WORDS
 
 _MENTIONS_TEXT = re.compile(
     r"\b(?:the|this|that|given|above|following) (?:sentence|text|passage|paragraph|document|documentation|article|paper"
-    r"|study|abstract|context|section|topic|fact|excerpt|quote)\b|\b(?:these|those)\b|\bmentioned\b|____",
+    r"|study|abstract|context(?! of)|section|topic|fact|excerpt|quote)\b|\b(?:these|those)\b|\bmentioned\b|____",
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"\b(?:I|we|our|us|my|you|your)\b")
@@ -166,8 +166,10 @@ def _fault(stem: str, title: str) -> str | None:
         return "stem is not a question"
     if not 22 <= len(stem) <= 260:
         return "stem is too short or too long"
-    if not _QUESTION.search(stem) or _YES_NO.match(stem):
+    if _YES_NO.match(stem):
         return "stem asks yes or no"
+    if not _QUESTION.search(stem):
+        return "stem has no question word"
     if _FIRST_PERSON.search(stem):
         return "stem speaks in the first person"
     if _MENTIONS_TEXT.search(stem):

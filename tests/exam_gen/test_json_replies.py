@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen._free_writing import parse_json
 from exam_gen.drafting._parser import ParsedQuestion, UnparsableReply
 from examcore import normalized, repaired_json_object
+from tests.exam_gen.json_reply import parse_json
 from tests.exam_gen.reply_faults import KINDS
 
 WHOLE = {"question": "Which one?", "choices": ["a b", "c d", "e f", "g h"], "answer": 2}
@@ -46,7 +46,7 @@ def test_the_right_answer_survives_when_choices_are_too_many() -> None:
 @pytest.mark.parametrize(
     ("raw", "kind"),
     [
-        ("", "empty reply"),
+        ("", "malformed JSON"),
         ("no object", "malformed JSON"),
         ('{"question" "x"}', "malformed JSON"),
         ("{" * 100_000, "malformed JSON"),

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen._free_writing import parse_json
 from exam_gen.drafting._parser import ParsedQuestion, UnparsableReply, parse
 from examcore import normalized
+from tests.exam_gen.json_reply import parse_json
 from tests.exam_gen.reply_faults import KINDS
 
 OPENINGS = (

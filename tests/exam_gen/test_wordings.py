@@ -30,7 +30,6 @@ def test_the_share_of_passages_is_that_of_chunks_with_the_stem() -> None:
     ("text", "reason"),
     [
         ("what time do pilots sail out of Oslo?", None),
-        ("pilots sail out of Oslo at dawn.", "is no question"),
         ("when does the PILOT boat leave the harbour of oslo ?", "is the stem"),
         ("does the Oslo boat sail two hours before high water?", "contains the key"),
         ("how many of the crew are there at night?", "does not name its subject"),

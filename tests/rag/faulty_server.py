@@ -199,12 +199,12 @@ def question(asked: str) -> str:
     begun = re.search(r"Begin your reply with: (Question|Answer|Wrong answers|In plain words):", asked)
     if begun:
         return author(asked[: begun.start()].rstrip())
+    if '"queries"' in asked:
+        return author(asked)
     words = list(dict.fromkeys(re.findall(r"\b[a-z]{5,}\b", asked.partition("\n\n")[2])))
     start = int(hashlib.sha256(asked.encode()).hexdigest(), 16) % max(len(words) - 10, 1)
     named = words[start : start + 10]
     stem = f"Which of the words {', '.join(named[4:])} stands nearest to the {named[4]} of the {named[5]} {named[6]}?"
-    if "JSON" in asked:
-        return json.dumps({"question": stem, "choices": named[:4], "answer": "B"})
     choices = "\n".join(f"{letter}) {word}" for letter, word in zip("ABCD", named, strict=False))
     return f"Question: {stem}\n{choices}\nCorrect Answer: B"
 

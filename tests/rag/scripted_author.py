@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 
-from exam_gen.language._spans import spans
+from exam_gen.language._spans import sentences, spans
 
 HIDDEN = "which of them"
 
@@ -12,16 +13,34 @@ HIDDEN = "which of them"
 def author(asked: str) -> str:
     """The reply to a request for a question, for an answer from a passage, or for wrong answers."""
     if "Exam question: " in asked:
-        stem = asked.rsplit("Exam question: ", 1)[1].split("\n")[0].strip().rstrip("?")
-        before, hidden, after = stem.partition(HIDDEN)
-        return f" say, {' '.join(before.split(' ')[-9:])}{hidden}{' '.join(after.split(' ')[:8])}?"
+        return f" {_wording(asked.rsplit('Exam question: ', 1)[1])}"
+    if '"queries"' in asked:
+        return _questions(asked)
     if "The gap: " in asked:
         statement = re.findall(r"^Statement: (.*)$", asked, re.MULTILINE)[-1]
         return f" What is it where {statement.replace('____', HIDDEN)[:220].rstrip('.')}?"
     if "Right answer: " in asked:
-        words = asked.rsplit("Right answer: ", 1)[1].split("\n")[0].split()
-        return "; ".join(" ".join(word[::-1] + letter for word in words) for letter in "uvwx")
+        return "; ".join(_wrong(asked.rsplit("Right answer: ", 1)[1].split("\n")[0]))
     return _answer(asked) if "Answer in a few words copied from the text." in asked else _question(asked)
+
+
+def _wording(stem: str) -> str:
+    before, hidden, after = stem.split("\n")[0].strip().rstrip("?").partition(HIDDEN)
+    return f"say, {' '.join(before.split(' ')[-9:])}{hidden}{' '.join(after.split(' ')[:8])}?"
+
+
+def _wrong(key: str) -> list[str]:
+    return [" ".join(word[::-1] + letter for word in key.split()) for letter in "uvwx"]
+
+
+def _questions(asked: str) -> str:
+    """A question about each of the first sentences of the passage, as JSON."""
+    found = []
+    for sentence in sentences(asked.split('"""')[1]):
+        stem, _, key = _question(f"Sentence: {sentence}").partition("\nAnswer: ")
+        parts = {"evidence": sentence, "question": stem.strip(), "answer": key, "wrong_answers": _wrong(key)}
+        found.append({**parts, "queries": [_wording(stem)], "critique": "none"})
+    return json.dumps({"questions": found[:2]})
 
 
 def _question(asked: str) -> str:

@@ -7,15 +7,22 @@ from typing import Any
 
 import pytest
 
-from exam_gen._free_writing import parse_json
-from exam_gen._prompts import QUESTION_SCHEMA
 from exam_gen.drafting._parser import ParsedQuestion
 from examcore import CachedLanguageModel, Prompt, ReplyStore
 from examcore._language_model import WritesJson
 from rag import load_model
 from rag.local import LocalModel
 from rag.local._json_shape import JsonShape, Vocabulary
+from tests.exam_gen.json_reply import parse_json
 
+QUESTION_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "question": {"type": "string"},
+        "choices": {"type": "array", "items": {"type": "string"}, "minItems": 4, "maxItems": 4},
+        "answer": {"type": "string", "enum": ["A", "B", "C", "D"]},
+    },
+}
 PROMPTS = [Prompt("Ask about ships."), Prompt("Ask about bread and the four rivers.", system="Be brief.")]
 
 

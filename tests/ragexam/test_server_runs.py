@@ -90,16 +90,29 @@ def test_an_exam_that_falls_short_says_why(tmp_path: Path) -> None:
     assert usage_lines(result["usage"])[-1] == f"note: {note}"
 
 
-@pytest.mark.parametrize(("mode", "version"), [("paper", PAPER_VERSION), ("json", JSON_VERSION)])
-def test_an_exam_is_written_in_one_request_each(tmp_path: Path, mode: str, version: str) -> None:
+def test_the_papers_questions_are_written_in_one_request_each(tmp_path: Path) -> None:
     with serving(scripted) as server:
-        result, _ = written(server, tmp_path / "run", f"exam.mode={mode}")
+        result, _ = written(server, tmp_path / "run", "exam.mode=paper")
         assert server.count("completions") == 0
-        shapes = ["response_format" in body for path, body in server.asked if path == "chat/completions"]
-        assert shapes == [mode == "json"] * len(shapes)
+        assert not any("response_format" in body for _, body in server.asked)
     exam = read_exam(tmp_path / "run" / "exam.jsonl")
     assert len(exam) == result["n_questions"] == 8
-    assert {q.metadata["prompt"] for q in exam.questions} == {version}
+    assert {q.metadata["prompt"] for q in exam.questions} == {PAPER_VERSION}
+
+
+@pytest.mark.parametrize("verification", ["likelihood", "letters"])
+def test_a_strong_writer_is_asked_once_a_passage_and_its_questions_are_verified(
+    tmp_path: Path, verification: str
+) -> None:
+    with serving(scripted) as server:
+        result, _ = written(server, tmp_path / "run", "exam.mode=json", f"exam.verification={verification}")
+        wrote = [body for _, body in server.asked if "response_format" in body]
+        assert len(wrote) == len({str(body["messages"]) for body in wrote})
+        assert (server.count("completions") > 0) == (verification == "likelihood")
+    exam = read_exam(tmp_path / "run" / "exam.jsonl")
+    assert len(exam) == result["n_questions"] == 8
+    assert {q.metadata["prompt"] for q in exam.questions} == {JSON_VERSION}
+    assert all(q.query("question").startswith("say, ") for q in exam.questions)
 
 
 def without_likelihoods(server: Server, path: str, body: Body) -> Say:
