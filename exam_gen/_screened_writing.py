@@ -28,6 +28,8 @@ def write_screened(
 ) -> WrittenExam:
     """As `write_questions`, with every rule of `filters` (see `catalogue.rules_of`) applied to the finished questions.
 
+    `people` are questions with known answers, which come first.
+
     When the rules leave too few, more are written, until enough pass or nothing is left to write from. Replies are
     kept, so that a further round asks only for what is new; its questions get their wrong answers and positions anew,
     for an exam is balanced as a whole.
@@ -37,7 +39,9 @@ def write_screened(
     tools = RuleTools(embed, judge, seed)
     goal = settings.questions
     verified = settings.mode != "paper"
-    material = find_material(chunks, settings, seed=seed, embed=embed) if verified else None
+    material = None
+    if verified:
+        material = find_material(chunks, settings, seed=seed, embed=embed)._replace(people=people)
     while True:
         asked = replace(settings, questions=goal)
         written = write_questions(
@@ -51,7 +55,6 @@ def write_screened(
             progress=progress,
             filters=filters,
             material=material,
-            people=people,
         )
         found = apply_rules(written.questions, rules, tools)
         missing = settings.questions - len(found.kept)

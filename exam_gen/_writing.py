@@ -143,11 +143,12 @@ class WrittenExam:
 
 
 class WritingMaterial(NamedTuple):
-    """What can be asked for in a corpus, what can stand beside a key, and how common each stem is."""
+    """What can be asked for in a corpus, what can stand beside a key, how common each stem is, what people asked."""
 
     facts: Sequence[Fact]
     pool: DistractorPool
     shares: Mapping[str, float]
+    people: Sequence[AnsweredQuestion] = ()
 
 
 def find_material(
@@ -201,7 +202,6 @@ def write_questions(
     progress: Progress | None = None,
     filters: Mapping[str, object] | None = None,
     material: WritingMaterial | None = None,
-    people: Sequence[AnsweredQuestion] = (),
 ) -> WrittenExam:
     """Write questions until `settings.questions` survive or nothing is left to ask for (`stopped` says which).
 
@@ -209,8 +209,8 @@ def write_questions(
     `replies`. `verifier` verifies in place of the writer. `embed` (texts to vectors `[n, d]`) brings wrong answers near
     the key in meaning; without it spelling decides. `progress` is called with survivors so far and wanted. `filters`
     changes the rules that single questions must pass (see `catalogue.rules_of`); `screening.write_screened` applies
-    them all. `material`, by default found in the chunks, can be kept from an earlier call with the same. `people` are
-    questions with known answers, which come first: they get wrong answers and are verified as the model's own are.
+    them all. `material`, by default found in the chunks, can be kept from an earlier call with the same, and hold
+    people's own questions, which come first: they get wrong answers and are verified as the model's own are.
     """
     cached = CachedLanguageModel(model, replies)
     report = progress or (lambda _done, _wanted: None)
@@ -224,7 +224,7 @@ def write_questions(
     by_letters = settings.verification == "letters"
     judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
     writer = _Writer(cached, judging, found, settings, seed, arriving(filters))
-    writer.add(people)
+    writer.add(found.people)
     there: Sequence[Fact] | Sequence[Chunk] = order if settings.mode == "json" else found.facts
     for start in range(0, len(there), settings.batch):
         report(min(len(writer.passed), settings.questions), settings.questions)

@@ -162,27 +162,23 @@ def with_topic(stem: str, title: str) -> str:
 
 
 def _fault(stem: str, title: str) -> str | None:
-    if not stem.endswith("?"):
-        return "stem is not a question"
-    if not 22 <= len(stem) <= 260:
-        return "stem is too short or too long"
-    if _YES_NO.match(stem):
-        return "stem asks yes or no"
-    if not _QUESTION.search(stem):
-        return "stem has no question word"
-    if _FIRST_PERSON.search(stem):
-        return "stem speaks in the first person"
-    if _MENTIONS_TEXT.search(stem):
-        return "stem refers to the text"
-    if _OPEN_ENDED.search(stem):
-        return "stem has more than one answer"
-    if title.strip().endswith("?"):
+    faults = {
+        "stem is not a question": not stem.endswith("?"),
+        "stem is too short or too long": not 22 <= len(stem) <= 260,
+        "stem asks yes or no": _YES_NO.match(stem),
+        "stem has no question word": not _QUESTION.search(stem),
+        "stem speaks in the first person": _FIRST_PERSON.search(stem),
+        "stem refers to the text": _MENTIONS_TEXT.search(stem),
+        "stem has more than one answer": _OPEN_ENDED.search(stem),
+    }
+    found = next((reason for reason, there in faults.items() if there), None)
+    if found is None and title.strip().endswith("?"):
         asked, titled = _stems(stem), _stems(title)
         if len(asked & titled) > 0.7 * len(asked):
             return "stem repeats the title"
         if not names_subject(stem, title):
             return "stem does not name its subject"
-    return None
+    return found
 
 
 def leaks(stem: str, key: str) -> bool:

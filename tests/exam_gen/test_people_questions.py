@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exam_gen import AnsweredQuestion, WritingSettings, write_questions
+from exam_gen import AnsweredQuestion, WritingSettings, write_screened
 from exam_gen._prompts import PEOPLE_VERSION
 from exam_gen.drafting._people import NOT_THERE, people_drafts
 from examcore import Chunk, ReplyStore
@@ -40,8 +40,10 @@ def test_they_join_the_exam_verified_and_word_for_word() -> None:
 
     asked = [AnsweredQuestion("who pays the pilots in oslo", "Harbour Board", [PASSAGE])]
     with ReplyStore(":memory:") as store:
-        settings = WritingSettings(questions=1)
-        written = write_questions([PASSAGE], Verifier(author), settings, seed=1, replies=store, people=asked)
+        settings, off = WritingSettings(questions=1), {"near-duplicate": False}
+        written = write_screened(
+            [PASSAGE], Verifier(author), settings, seed=1, replies=store, filters=off, people=asked
+        )
     (question,) = written.questions
     assert (question.stem, question.answer) == ("who pays the pilots in oslo?", "Harbour Board")
     assert question.query("question") == asked[0].text
