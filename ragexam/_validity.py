@@ -222,12 +222,12 @@ def validity_step(steps: Steps, library: Library, users: Path) -> None:
     if foreign := unheard(found, library.chunks):
         steps.progress.say(f"note: {users}: {foreign} questions share no word with the corpus; in another language?")
     sourced = [one for one in found if one.documents or one.passages]
-    if len(searching) < 2 or len(sourced) < FEWEST:
-        steps.progress.say(
-            f"validity: left out; {len(searching)} retrievers search and {len(sourced)} questions name their sources "
-            f"(wanted 2 and {FEWEST})"
-        )
-        return
+    enough = {"retrievers search": (len(searching), 2), "users' questions name their sources": (len(sourced), FEWEST)}
+    enough |= {"questions of the exam are not the users' own": (len(written(exam.questions)), 1)}
+    for what, (there, wanted) in enough.items():
+        if there < wanted:
+            steps.progress.say(f"validity: left out; {there} {what} (wanted {wanted})")
+            return
 
     def measure(report: ReportProgress) -> None:
         retrievers = {one.name: library.retrievers[one.name] for one in searching}
@@ -285,8 +285,9 @@ def compare(
         raise ValueError(f"users: {len(sourced)} questions name their document or passage; wanted at least {FEWEST}")
     by_document = not all(one.passages for one in sourced)
     asked = [_search(one, chunks, by_document) for one in sourced]
-    # People's own questions in the exam would agree with themselves.
-    questions = [one for one in questions if one.metadata.get("prompt") != PEOPLE_VERSION]
+    questions = written(questions)
+    if not questions:
+        raise ValueError("the exam: every question is one of the users; wanted some written from the corpus")
     has = {query.kind for one in questions for query in one.queries}
     named = kind if kind in has else STEM
     own = [one for one in searches_of(questions, by_document=by_document) if one.kind == named]
@@ -321,6 +322,11 @@ def overlaps_of_people(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -
     sourced = [one for one in users if one.documents or one.passages]
     by_document = not all(one.passages for one in sourced)
     return _overlaps([_search(one, chunks, by_document) for one in sourced], chunks)
+
+
+def written(questions: Sequence[Question]) -> list[Question]:
+    """The questions that no user asked: the users' own, in the exam, would agree with themselves."""
+    return [one for one in questions if one.metadata.get("prompt") != PEOPLE_VERSION]
 
 
 def answered_questions(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> list[AnsweredQuestion]:

@@ -21,7 +21,9 @@ def author(asked: str) -> str:
         return f" What is it where {statement.replace('____', HIDDEN)[:220].rstrip('.')}?"
     if "Right answer: " in asked:
         return "; ".join(_wrong(asked.rsplit("Right answer: ", 1)[1].split("\n")[0]))
-    return _answer(asked) if "Answer in a few words copied from the text." in asked else _question(asked)
+    if "Answer in a few words copied from the text." in asked:
+        return _answer(asked)
+    return question_about(re.findall(r"^Sentence: (.*)$", asked, re.MULTILINE)[-1])
 
 
 def _wording(stem: str) -> str:
@@ -37,21 +39,21 @@ def _questions(asked: str) -> str:
     """A question about each of the first sentences of the passage, as JSON."""
     found = []
     for sentence in sentences(asked.split('"""')[1]):
-        stem, _, key = _question(f"Sentence: {sentence}").partition("\nAnswer: ")
+        stem, _, key = question_about(sentence).partition("\nAnswer: ")
         parts = {"evidence": sentence, "question": stem.strip(), "answer": key, "wrong_answers": _wrong(key)}
         found.append({**parts, "queries": [_wording(stem)], "critique": "none"})
     return json.dumps({"questions": found[:2]})
 
 
-def _question(asked: str) -> str:
-    sentence = re.findall(r"^Sentence: (.*)$", asked, re.MULTILINE)[-1]
+def question_about(sentence: str) -> str:
+    """A question that hides words of a sentence, and these as its answer."""
     key = next((one.text for one in reversed(spans(sentence)) if one.start > 0 and one.end < 200), "")
     said = sentence.replace(key, HIDDEN, 1) if key else sentence
     return f" What is it where {said[:220].rstrip('.')}?\nAnswer: {key}"
 
 
 def _answer(asked: str) -> str:
-    """What stands in the passage where the question, made by `_question`, says that something is hidden."""
+    """What stands in the passage where the question, made by `question_about`, says that something is hidden."""
     passage, _, rest = asked.rpartition("\n\nQuestion: ")
     gap = HIDDEN if HIDDEN in rest else "____"
     before, _, after = rest.split("\n")[0].partition(gap)

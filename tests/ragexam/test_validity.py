@@ -10,11 +10,26 @@ from pathlib import Path
 import pytest
 from scipy.stats import kendalltau
 
-from examcore import Chunk, Exam, Progress, Query, Question, write_chunks, write_exam
-from ragexam._config import Config, GridSettings
-from ragexam._run import HERE, run_all, run_sitting
+from exam_gen import PEOPLE_VERSION
+from exam_gen.language._spans import sentences
+from examcore import (
+    Chunk,
+    Exam,
+    Progress,
+    Query,
+    Question,
+    read_chunks,
+    read_dropped,
+    read_exam,
+    write_chunks,
+    write_exam,
+)
+from rag import build_retriever
+from ragexam._config import Config, GridSettings, generate_config
+from ragexam._run import HERE, run_all, run_exam, run_sitting
 from ragexam._validity import UserQuestion, ValidityTable, compare, read_users
 from tests.command_line import ragexam_here
+from tests.rag.scripted_author import question_about
 
 CHUNKS = [
     Chunk(f"d{n}#0", f"d{n}", text, 0, len(text), f"Harbour {n}")
@@ -170,6 +185,38 @@ def test_the_command_compares_the_retrievers_of_a_run(tmp_path: Path) -> None:
     bad = ragexam_here("validity", tmp_path / "run", lines(tmp_path, {"text": ""}))
     assert bad.returncode == 2
     assert bad.stderr.count("\n") == 1
+
+
+def test_questions_of_users_with_answers_join_the_exam_and_stay_out_of_its_check(tmp_path: Path) -> None:
+    given = {"exam.questions": 12, "corpus.sample": 25, "writer.model": "python:tests.ragexam.examinees:writer"}
+    others = ["writer.encoder=null", "pool=0", "exam.completions=0.5"]
+    config = generate_config("python-docs", tmp_path / "first", 0, given, others)
+    run_exam(config, Progress(quiet=True))
+    chunks = [json.loads(line) for line in (tmp_path / "first" / "chunks.jsonl").read_text().splitlines()]
+    asked = []
+    for one in chunks:
+        for sentence in sentences(one["text"])[:1]:
+            stem, _, answer = question_about(sentence).partition("\nAnswer: ")
+            asked.append({"text": f"{one['title']}. {stem.strip()}", "answer": answer, "passage": one["id"]})
+    path = lines(tmp_path, *asked[::4])
+    run_exam(config.model_copy(update={"run": tmp_path / "run", "users": path}), Progress(quiet=True))
+    exam = read_exam(tmp_path / "run" / "exam.jsonl").questions
+    own = [one for one in exam if one.metadata["prompt"] == PEOPLE_VERSION]
+    assert own
+    assert {one.stem for one in own} <= {one["text"] for one in asked}
+    assert all(one.query("question") == one.stem for one in own)
+    lost = read_dropped(tmp_path / "run" / "dropped.jsonl")
+    assert all(one.reason for one in lost)
+    retrievers = {"bm25": build_retriever("bm25", read_chunks(tmp_path / "run" / "chunks.jsonl"))}
+    table = compare(
+        {**retrievers, "again": retrievers["bm25"]},
+        exam,
+        read_users(path, read_chunks(tmp_path / "run" / "chunks.jsonl")),
+        read_chunks(tmp_path / "run" / "chunks.jsonl"),
+    )
+    assert 0 < table.n_exam == len(exam) - len(own)
+    with pytest.raises(ValueError, match="every question is one of the users; wanted some written from the corpus"):
+        compare(retrievers, own, users(), CHUNKS)
 
 
 def test_a_run_with_users_writes_the_check_and_the_page_shows_it(tmp_path: Path) -> None:
