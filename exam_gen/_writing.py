@@ -36,6 +36,7 @@ from exam_gen.drafting._json_questions import TOKENS, read_drafts
 from exam_gen.drafting._model_distractors import wants_writing, written_answers
 from exam_gen.drafting._people import AnsweredQuestion, people_drafts
 from exam_gen.drafting._round_trip import round_trip
+from exam_gen.drafting._subjects import common_stems, is_about
 from exam_gen.drafting._verification import (
     LetterVerifier,
     LikelihoodVerifier,
@@ -52,7 +53,6 @@ from exam_gen.drafting._wordings import (
     Wording,
     keywords,
     mistyped,
-    passage_shares,
     spread_over,
     wordings,
 )
@@ -83,6 +83,7 @@ TEMPERATURES = (0.0, 0.8)
 """Of a reply and, where it was of no use or not enough, of another."""
 MARKED = "the wrong answers have in common what the key lacks"
 ECHOES = "the key alone repeats words of the stem"
+DETAIL = "stem names nothing that its passage is about"
 ONE_WORDING = "no wording but the passage's held"
 
 
@@ -143,11 +144,11 @@ class WrittenExam:
 
 
 class WritingMaterial(NamedTuple):
-    """What can be asked for in a corpus, what can stand beside a key, how common each stem is, what people asked."""
+    """What can be asked for in a corpus, what can stand beside a key, its common words, and what people asked."""
 
     facts: Sequence[Fact]
     pool: DistractorPool
-    shares: Mapping[str, float]
+    common: frozenset[str]
     people: Sequence[AnsweredQuestion] = ()
 
 
@@ -156,7 +157,7 @@ def find_material(
 ) -> WritingMaterial:
     """The facts and spans of the chunks (seconds on thousands of them)."""
     found = facts(chunks, per_chunk=settings.per_chunk, seed=seed)
-    return WritingMaterial(found, pool(chunks, embed), passage_shares(chunks))
+    return WritingMaterial(found, pool(chunks, embed), common_stems(chunks))
 
 
 def _wants_more(draft: Draft, corpus: Sequence[str], written: list[str] | NoReply | None) -> bool:
@@ -412,7 +413,7 @@ class _Writer:
             [_case(draft) for draft, _ in sound],
             self._model,
             self._verifier.model,
-            self._material.shares,
+            self._material.common,
             agreement=self._settings.thresholds.agreement,
             seed=self._seed,
             given=[draft.queries for draft, _ in sound],
@@ -428,7 +429,14 @@ class _Writer:
         return passed
 
     def _read_back(self, drafts: Sequence[Draft]) -> list[Draft]:
-        """The drafts whose stem the verifier answers with the key when it reads the passage."""
+        """The drafts about their passage whose stem the verifier answers with the key when it reads that."""
+        asked, drafts = drafts, []
+        for one in asked:
+            own = one.version in {PEOPLE_VERSION, COMPLETION_VERSION}
+            if own or is_about(one.stem, one.fact.chunk, self._material.common):
+                drafts.append(one)
+            else:
+                self._drop(DETAIL, one, None)
         backs = round_trip([_case(one) for one in drafts], self._verifier.model, seed=self._seed)
         kept = []
         for draft, back in zip(drafts, backs, strict=True):

@@ -7,8 +7,7 @@ How well a retriever finds the passage plays no part: wordings are there to meas
 from __future__ import annotations
 
 import random
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from exam_gen._prompts import wording_prompt
 from exam_gen.drafting._round_trip import round_trip
 from exam_gen.drafting._verification import VerificationCase
 from exam_gen.language._stems import leaks
-from examcore import FUNCTION_WORDS, CachedLanguageModel, Chunk, NoReply, content_stems, normalized, overlap
+from examcore import FUNCTION_WORDS, CachedLanguageModel, NoReply, content_stems, normalized, overlap
 
 KIND = "question"
 """The kind of these queries."""
@@ -36,8 +35,6 @@ MAX_TOKENS = 32
 """Room for twenty-five words."""
 MOST_WORDS = 25
 """Longer ones are stories, not questions."""
-COMMON = 0.12
-"""A word in a larger share of the passages than this names no subject."""
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEAR = {key: row[max(at - 1, 0) : at] + row[at + 1 : at + 2] for row in _ROWS for at, key in enumerate(row)}
 """The keys beside each on a keyboard."""
@@ -50,17 +47,11 @@ class Wording(NamedTuple):
     overlap: float
 
 
-def passage_shares(chunks: Sequence[Chunk]) -> Mapping[str, float]:
-    """The share of the chunks in whose title or text each stem stands."""
-    counts = Counter(one for chunk in chunks for one in content_stems(f"{chunk.title} {chunk.text}"))
-    return {one: count / len(chunks) for one, count in counts.items()}
-
-
 def wordings(
     asked: Sequence[VerificationCase],
     writer: CachedLanguageModel,
     reader: CachedLanguageModel,
-    shares: Mapping[str, float],
+    common: frozenset[str],
     *,
     agreement: float,
     seed: int,
@@ -74,7 +65,7 @@ def wordings(
     drafts: list[dict[str, str]] = [{} for _ in asked]
     silent: list[NoReply | None] = [None for _ in asked]
     for place, texts in enumerate(given):
-        drafts[place] = {normalized(text): text for text in texts if fault(text, asked[place], shares) is None}
+        drafts[place] = {normalized(text): text for text in texts if fault(text, asked[place], common) is None}
     wanting = [place for place in range(len(asked)) if not (given and given[place])]
     prompts = [wording_prompt(asked[place].stem) for place in wanting]
     for number, temperature in enumerate(TEMPERATURES if prompts else ()):
@@ -88,7 +79,7 @@ def wordings(
             text = read_wording(raw)
             if not text.endswith("?"):
                 continue
-            if fault(text, asked[place], shares) is None:
+            if fault(text, asked[place], common) is None:
                 drafts[place].setdefault(normalized(text), text)
     cases = [(place, asked[place]._replace(stem=text)) for place, each in enumerate(drafts) for text in each.values()]
     kept: list[list[Wording]] = [[] for _ in asked]
@@ -107,7 +98,7 @@ def read_wording(raw: str) -> str:
     return text[: end + 1] if end >= 0 else text
 
 
-def fault(text: str, case: VerificationCase, shares: Mapping[str, float]) -> str | None:
+def fault(text: str, case: VerificationCase, common: frozenset[str]) -> str | None:
     """Why a text is no wording of a question, None if it may be one.
 
     It gives the key away, is the stem itself, or names no subject: none of the words that it shares with stem or title
@@ -120,7 +111,7 @@ def fault(text: str, case: VerificationCase, shares: Mapping[str, float]) -> str
     if normalized(text) == normalized(case.stem):
         return "is the stem"
     named = content_stems(text) & content_stems(f"{case.stem} {case.title}")
-    if not any(shares.get(one, 0.0) <= COMMON for one in named):
+    if named <= common:
         return "does not name its subject"
     return None
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from exam_gen.drafting._subjects import common_stems, is_about
 from exam_gen.drafting._verification import VerificationCase
-from exam_gen.drafting._wordings import Wording, fault, keywords, passage_shares, read_wording, spread_over, wordings
+from exam_gen.drafting._wordings import Wording, fault, keywords, mistyped, read_wording, spread_over, wordings
 from examcore import CachedLanguageModel, Chunk, NoReply, Prompt, ReplyStore
 from tests.exam_gen.test_verification_letters import Silent
 from tests.scripted_model import ScriptedModel
@@ -18,12 +19,42 @@ CASE = VerificationCase(
 CHUNKS = [Chunk("a", "a", PASSAGE, 0, len(PASSAGE), "Port of Oslo")] + [
     Chunk(f"b{n}", "b", "The crew of a ship rests at night.", 0, 34, "Ships") for n in range(9)
 ]
-SHARES = passage_shares(CHUNKS)
+COMMON = common_stems(CHUNKS)
 
 
-def test_the_share_of_passages_is_that_of_chunks_with_the_stem() -> None:
-    assert SHARES["oslo"] == pytest.approx(0.1)
-    assert SHARES["crew"] == pytest.approx(1.0)
+def test_common_words_are_those_of_many_passages() -> None:
+    assert "crew" in COMMON
+    assert "oslo" not in COMMON
+    assert common_stems(CHUNKS[:3]) == frozenset(), "of three passages no word is common"
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("When does the pilot boat leave?", True),
+        ("Who owns the port of Oslo?", True),
+        ("What do harbours cost?", True),
+        ("How many hours are left?", False),
+        ("How large is a crew?", False),
+    ],
+)
+def test_a_text_is_about_a_passage_whose_title_or_repeated_words_it_has(text: str, about: bool) -> None:
+    told = f"{PASSAGE} The crew of the harbour stays on board."
+    chunk = Chunk("a", "a", told, 0, len(told), "The pilot boats of the port")
+    assert is_about(text, chunk, COMMON) == about
+
+
+def test_typing_errors_are_few_and_leave_short_words_alone() -> None:
+    asked = "when does the pilot boat of the outer harbour leave for the sea?"
+    seen = {mistyped(asked, seed) for seed in range(60)}
+    assert len(seen) > 30
+    for text in seen:
+        pairs = [pair for pair in zip(asked.split(), text.split(), strict=True) if pair[0] != pair[1]]
+        assert len(pairs) == 2
+        assert all(len(right) >= 4 and abs(len(right) - len(wrong)) <= 1 for right, wrong in pairs)
+        assert all(right[0] == wrong[0] for right, wrong in pairs)
+    assert mistyped("is it so?", 1) == "is it so?"
+    assert mistyped(asked, 3) == mistyped(asked, 3)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +69,7 @@ def test_the_share_of_passages_is_that_of_chunks_with_the_stem() -> None:
     ],
 )
 def test_a_text_is_a_wording_or_says_why_not(text: str, reason: str | None) -> None:
-    assert fault(text, CASE, SHARES) == reason
+    assert fault(text, CASE, COMMON) == reason
 
 
 def test_a_reply_is_read_up_to_its_question_mark() -> None:
@@ -62,16 +93,16 @@ class Rewriter(ScriptedModel):
 def test_a_wording_holds_where_a_reader_of_the_passage_gives_the_key() -> None:
     with ReplyStore(":memory:") as store:
         model = CachedLanguageModel(Rewriter(), store)
-        (found,) = wordings([CASE], model, model, SHARES, agreement=0.5, seed=0)
+        (found,) = wordings([CASE], model, model, COMMON, agreement=0.5, seed=0)
     assert found == [Wording("when do pilots of Oslo sail?", 2 / 3)]
 
 
 def test_no_reply_is_told_from_no_wording() -> None:
     with ReplyStore(":memory:") as store:
         silent, dull = CachedLanguageModel(Silent([], []), store), CachedLanguageModel(ScriptedModel("what?"), store)
-        assert wordings([CASE], silent, dull, SHARES, agreement=0.5, seed=0) == [NoReply("status 500, 3 attempts")]
-        assert wordings([CASE], dull, dull, SHARES, agreement=0.5, seed=0) == [[]]
-        assert wordings([], dull, dull, SHARES, agreement=0.5, seed=0) == []
+        assert wordings([CASE], silent, dull, COMMON, agreement=0.5, seed=0) == [NoReply("status 500, 3 attempts")]
+        assert wordings([CASE], dull, dull, COMMON, agreement=0.5, seed=0) == [[]]
+        assert wordings([], dull, dull, COMMON, agreement=0.5, seed=0) == []
 
 
 def test_first_wordings_have_the_overlaps_of_the_target_as_nearly_as_can_be() -> None:
