@@ -1,7 +1,7 @@
 """Retrievers by kind: from a question to the passages its pipeline may read.
 
-A retriever sees the question's stem, never its choices: users ask without knowing the answers, and a search with the
-choices would also find passages for the wrong ones.
+A retriever reads `question.stem`, in which the caller has put what is searched for (a query, or the stem itself), and
+never the choices: users ask without knowing the answers, and those would also find passages for the wrong ones.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ FAMILIES: Mapping[str, Callable[[FirstStage], Retriever]] = {
 """How a retriever of each family is built; a new one is a line here, and its name is a kind."""
 
 ENCODING = ("dense", "hybrid")
-"""The families that embed passages."""
+"""The families that embed passages; a new one that does is also a name here."""
 
 KINDS: Mapping[str, RetrieverParts] = {
     **{family: RetrieverParts(family, DEFAULT_ENCODER if family in ENCODING else "") for family in FAMILIES},
@@ -106,7 +106,8 @@ def build_retriever(
     `encoder` and `query_encoder` (families dense and hybrid) replace those of the kind; `reranker` re-orders the first
     `depth` passages of any kind that searches, and `depth` is also what each part of a hybrid contributes (0: `DEPTH`).
     `index` is the `passage_index` of the chunks by the kind's encoder, which retrievers can share.
-    Raises ValueError for an unknown kind and for a part that the kind does not use.
+    Raises ValueError for an unknown kind, and for a query encoder, re-ranker, depth or server that it does not use; an
+    `encoder` is not read by kinds that embed nothing.
     """
     parts = parts_of(kind, encoder, query_encoder, reranker, depth)
     check_kind(kind, parts, server)

@@ -13,7 +13,7 @@ from examcore import Chunk, Question
 from rag import Retriever, build_retriever
 from rag.retrieval import _dense as encoders
 from rag.retrieval._fusion import CrossEncoder
-from rag.retrieval._kinds import KINDS
+from rag.retrieval._kinds import BOUNDS, KINDS
 from rag.retrieval._third_party import ThirdPartyRetriever, as_search
 from tests.rag.faulty_server import Body, Say, Server, serving
 from tests.rag.letter_pairs import FakeCrossEncoder, FakeEncoder, bag_of_letters
@@ -70,10 +70,11 @@ def adapters(chunks: Sequence[Chunk]) -> dict[str, Any]:
     }
 
 
-RERANKED = [f"{kind}-reranked" for kind in ("bm25", "tfidf", "lsa", "dense")]
+SEARCHES = [kind for kind, parts in KINDS.items() if parts.family not in BOUNDS]
+RERANKED = [f"{kind}-reranked" for kind in SEARCHES if not KINDS[kind].reranker]
 MADE = [*KINDS, *RERANKED, *adapters([]), "endpoint"]
 SEARCHING = [name for name in MADE if name not in ("closed-book", "oracle")]
-BY_WORDS = ("bm25", "tfidf", "lsa", "bm25-reranked", "tfidf-reranked", "lsa-reranked")
+BY_WORDS = [f"{kind}{end}" for kind in SEARCHES if not KINDS[kind].encoder for end in ("", "-reranked")]
 
 
 @pytest.fixture(autouse=True)
