@@ -16,7 +16,8 @@ from exam_gen._prompts import (
 )
 from exam_gen._screened_writing import write_screened
 from exam_gen._statistics import ExamStatistics, Spread, exam_statistics, overlaps
-from exam_gen._writing import WritingSettings, WrittenExam, write_questions
+from exam_gen._writing import WrittenExam, write_questions
+from exam_gen._writing_settings import WritingSettings
 from exam_gen.corpora._chunks import ChunkBounds, chunk
 from exam_gen.corpora._corpus import Corpus, gather, read_corpus
 from exam_gen.corpora._inventory import take_inventory

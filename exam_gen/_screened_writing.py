@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from exam_gen._writing import Progress, WritingSettings, WrittenExam, find_material, write_questions
+from exam_gen._writing import Progress, WrittenExam, write_questions
+from exam_gen._writing_settings import WritingSettings, find_material
 from exam_gen.drafting._corpus_distractors import Embed
 from exam_gen.drafting._people import AnsweredQuestion
 from exam_gen.rules._catalogue import rules_of

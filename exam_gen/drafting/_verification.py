@@ -57,7 +57,7 @@ class Thresholds:
     margin: float = 1.5
     lift: float = 3.0
     agreement: float = 0.5
-    judgment: float = 1.0
+    judgment: float = 2.0
     rival: float = 0.6
     fit: float = 12.0
 

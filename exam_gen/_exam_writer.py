@@ -1,0 +1,371 @@
+"""Facts, passages and people's questions to verified questions with wordings, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from exam_gen._assembly import shuffle_exam
+from exam_gen._paper_writing import question_about
+from exam_gen._prompts import (
+    COMPLETION_VERSION,
+    GAP_VERSION,
+    PEOPLE_VERSION,
+    QUESTION_VERSION,
+    WORDING_VERSION,
+    completion_stem,
+    gap_question_prompt,
+    question_prompt,
+    questions_prompt,
+    questions_schema,
+)
+from exam_gen._writing_settings import WritingMaterial, WritingSettings
+from exam_gen.drafting._corpus_distractors import (
+    KeyWithDistractors,
+    candidates,
+    choose,
+    hides,
+)
+from exam_gen.drafting._drafts import Draft
+from exam_gen.drafting._facts import Fact
+from exam_gen.drafting._json_questions import TOKENS, read_drafts
+from exam_gen.drafting._model_distractors import wants_writing, written_answers
+from exam_gen.drafting._people import AnsweredQuestion, people_drafts
+from exam_gen.drafting._round_trip import round_trip
+from exam_gen.drafting._subjects import is_about
+from exam_gen.drafting._verification import (
+    VerificationCase,
+    VerificationResult,
+    Verifier,
+)
+from exam_gen.drafting._wordings import (
+    KEYWORDS,
+    KIND,
+    TYPOS,
+    Wording,
+    keywords,
+    mistyped,
+    spread_over,
+    wordings,
+)
+from exam_gen.language._spans import key_span
+from exam_gen.language._stems import DraftStem, echoes, read_question, read_stem, unfit
+from exam_gen.rules._rule import BEYOND, Filter
+from examcore import (
+    CachedLanguageModel,
+    Chunk,
+    Dropped,
+    NoReply,
+    Prompt,
+    Query,
+    Question,
+    overlap,
+)
+
+ANSWERED_OTHERWISE = "the passage is read to another answer"
+TOO_FEW = "fewer than three wrong answers"
+FEWEST_WRONG = 5
+"""Wrong answers below which the model is asked for more: verification leaves out one in three."""
+TEMPERATURES = (0.0, 0.8)
+"""Of a reply and, where it was of no use or not enough, of another."""
+MARKED = "the wrong answers have in common what the key lacks"
+ECHOES = "the key alone repeats words of the stem"
+DETAIL = "stem names nothing that its passage is about"
+ONE_WORDING = "no wording but the passage's held"
+
+
+def _wants_more(draft: Draft, corpus: Sequence[str], written: list[str] | NoReply | None) -> bool:
+    """Whether the model is asked for wrong answers: where those of the corpus make no sense, or all are too few."""
+    if isinstance(written, NoReply):
+        return False
+    few = len({*corpus, *(written or ())}) < FEWEST_WRONG
+    return few or (written is None and wants_writing(draft.fact.span.kind))
+
+
+class PassedDraft(NamedTuple):
+    """A draft that holds, with its verdict and its wordings."""
+
+    draft: Draft
+    verdict: VerificationResult
+    wordings: list[Wording]
+
+
+def _as_asked(draft: Draft) -> Wording:
+    """A person's own question as its only wording."""
+    (text,) = draft.queries
+    return Wording(text, overlap(text, f"{draft.fact.chunk.title} {draft.fact.chunk.text}"))
+
+
+def _queries(worded: Sequence[Wording], seed: int) -> tuple[Query, ...]:
+    """The queries of a question: first the one that the exam is spread by, last its keywords and its mistyped form."""
+    if not worded:
+        return ()
+    first = worded[0].text
+    others = (Query(KEYWORDS, keywords(first)), Query(TYPOS, mistyped(first, seed)))
+    return (*(Query(KIND, one.text) for one in worded), *others)
+
+
+def _completed(fact: Fact, chosen: Mapping[str, Fact]) -> Fact | None:
+    """The fact as it can be asked for by a gap: with the key the model chose, or with the one found by rule."""
+    own = chosen.get(fact.span.sentence)
+    return own if own is not None and own.completes else fact if fact.completes else None
+
+
+def _case(draft: Draft) -> VerificationCase:
+    chunk, key = draft.fact.chunk, draft.fact.span
+    judged, loose = draft.version != COMPLETION_VERSION, not key.kind.startswith("number")
+    statement = "" if judged else draft.fact.gapped
+    return VerificationCase(chunk.title, chunk.text, draft.stem, key.text, draft.wrong, judged, loose, statement)
+
+
+class ExamWriter:
+    """The state of one exam in the making; batches are written in order, so that every run goes the same way."""
+
+    def __init__(
+        self,
+        model: CachedLanguageModel,
+        verifier: Verifier,
+        material: WritingMaterial,
+        settings: WritingSettings,
+        seed: int,
+        filters: Sequence[Filter],
+    ) -> None:
+        self._model, self._verifier, self._material = model, verifier, material
+        self._settings, self._seed, self._filters = settings, seed, filters
+        self.passed: list[PassedDraft] = []
+        self.dropped: list[Dropped] = []
+
+    def add(self, people: Sequence[AnsweredQuestion]) -> None:
+        """Verify people's own questions."""
+        drafts, dropped = people_drafts(people)
+        self.dropped += dropped
+        self._verified(drafts)
+
+    def write_passages(self, batch: Sequence[Chunk]) -> None:
+        """Ask about each chunk, once, for several questions with all that belongs to them."""
+        count = self._settings.per_chunk
+        texts = self._model.replies(
+            [questions_prompt(chunk.title, chunk.text, count) for chunk in batch],
+            max_tokens=count * TOKENS,
+            seed=self._seed,
+            schema=questions_schema(count),
+        )
+        drafts: list[Draft] = []
+        for chunk, raw in zip(batch, texts, strict=True):
+            if isinstance(raw, NoReply):
+                self.dropped.append(Dropped(f"no reply: {raw.reason}", "", chunk.id))
+                continue
+            found, dropped = read_drafts(raw, chunk)
+            drafts += found[:count]
+            self.dropped += dropped
+        self._verified(drafts)
+
+    def write(self, batch: Sequence[Fact]) -> None:
+        """Ask about each fact in the model's own way; where that failed, for what a gap in its sentence leaves out.
+
+        Last, if completions are wanted, with the sentence itself as the stem.
+        """
+        drafts, found = self._asked(batch)
+        done = self._verified(drafts)
+        again = [own for fact in batch if fact.span.sentence not in done and (own := _completed(fact, found))]
+        done |= self._verified(self._asked_for_gaps(again))
+        again = [fact for fact in again if fact.span.sentence not in done]
+        completed = sum(one.draft.version == COMPLETION_VERSION for one in self.passed)
+        room = int(self._settings.completions * self._settings.questions) - completed
+        stems = [(fact, completion_stem(fact.chunk.title, fact.gapped)) for fact in again[: max(room, 0)]]
+        self._verified([Draft(fact, stem, fact.gapped, COMPLETION_VERSION) for fact, stem in stems])
+
+    def finished(self) -> list[Question]:
+        """The wanted number of questions, with wrong answers, positions and queries chosen over the whole exam."""
+        wanted = self._settings.questions
+        for one in self.passed[wanted:]:
+            self._drop(BEYOND, one.draft, one.verdict)
+        kept = self.passed[:wanted]
+        # Where nothing is known of closed-book likelihoods all are tied, and lengths alone are balanced.
+        items = [
+            KeyWithDistractors(one.draft.fact.span.text, one.verdict.closed or 0.0, one.verdict.options) for one in kept
+        ]
+        triples = choose(items, seed=self._seed)
+        worded = spread_over([one.wordings for one in kept], self._settings.overlap)
+        questions = [
+            replace(self._question(one.draft, one.verdict, wrong), queries=_queries(texts, self._seed))
+            for one, wrong, texts in zip(kept, triples, worded, strict=True)
+        ]
+        return list(shuffle_exam(questions, self._seed))
+
+    def _asked(self, batch: Sequence[Fact]) -> tuple[list[Draft], dict[str, Fact]]:
+        """The model's questions about the facts' sentences, and the facts with the keys it chose, by sentence."""
+        chosen: dict[str, Fact] = {}
+
+        def read(fact: Fact, raw: str) -> tuple[Fact, DraftStem]:
+            sentence = fact.span.sentence
+            asked = read_question(raw, title=fact.chunk.title, sentence=sentence)
+            own = replace(fact, span=key_span(sentence, asked.key))
+            if unfit(asked.key, sentence) is None:
+                chosen.setdefault(sentence, own)
+            return own, asked
+
+        prompts = {fact: question_prompt(fact.chunk.title, fact.span.sentence) for fact in batch}
+        return self._drafted(prompts, ("\n\n", "\nTopic"), QUESTION_VERSION, read), chosen
+
+    def _asked_for_gaps(self, batch: Sequence[Fact]) -> list[Draft]:
+        """The model's questions for the keys of the facts, from their sentences with a gap."""
+
+        def read(fact: Fact, raw: str) -> tuple[Fact, DraftStem]:
+            return fact, read_stem(raw, fact.span.text, title=fact.chunk.title, sentence=fact.span.sentence)
+
+        prompts = {one: gap_question_prompt(one.chunk.title, one.gapped, one.span.text) for one in batch}
+        return self._drafted(prompts, ("\n",), GAP_VERSION, read)
+
+    def _drafted(
+        self,
+        prompts: Mapping[Fact, Prompt],
+        stop: tuple[str, ...],
+        version: str,
+        read: Callable[[Fact, str], tuple[Fact, DraftStem]],
+    ) -> list[Draft]:
+        """A draft of each fact: the likeliest reply or, where that is none, one that is drawn."""
+        drafts: list[Draft] = []
+        left = list(prompts)
+        for number, temperature in enumerate(TEMPERATURES):
+            texts = self._model.replies(
+                [prompts[fact] for fact in left],
+                max_tokens=self._settings.max_tokens,
+                stop=stop,
+                seed=self._seed + number,
+                temperature=temperature,
+            )
+            asked, left = left, []
+            for fact, raw in zip(asked, texts, strict=True):
+                if isinstance(raw, NoReply):
+                    self.dropped.append(Dropped(f"no reply: {raw.reason}", "", fact.chunk.id))
+                    continue
+                own, found = read(fact, raw)
+                if found.reason is None:
+                    drafts.append(Draft(own, found.stem, raw, version))
+                else:
+                    left.append(fact)
+                    self.dropped.append(Dropped(found.reason, raw, fact.chunk.id))
+        return drafts
+
+    def _verified(self, drafts: Sequence[Draft]) -> set[str]:
+        """The sentences of the drafts that passed: read back, given wrong answers, weighed against them, reworded."""
+        ready = self._with_wrong_answers(self._read_back(drafts))
+        cases = [_case(draft) for draft in ready]
+        sound: list[tuple[Draft, VerificationResult]] = []
+        for draft, verdict in zip(ready, self._verifier.verdicts(cases), strict=True):
+            reason = verdict.reason or self._filters[-1](self._question(draft, verdict, draft.wrong[:3]))
+            if reason is None and not hides(draft.fact.span.text, [option.text for option in verdict.options]):
+                reason = MARKED
+            if reason is None:
+                sound.append((draft, verdict))
+            else:
+                self._drop(reason, draft, verdict)
+        passed = self._reworded(sound)
+        self.passed += passed
+        return {one.draft.fact.span.sentence for one in passed}
+
+    def _reworded(self, sound: Sequence[tuple[Draft, VerificationResult]]) -> list[PassedDraft]:
+        """The drafts with their wordings, without questions that no wording but the passage's asks for."""
+        own = [(draft, verdict) for draft, verdict in sound if draft.version == PEOPLE_VERSION]
+        sound = [one for one in sound if one not in own]
+        found = wordings(
+            [_case(draft) for draft, _ in sound],
+            self._model,
+            self._verifier.model,
+            self._material.common,
+            agreement=self._settings.thresholds.agreement,
+            seed=self._seed,
+            given=[draft.queries for draft, _ in sound],
+        )
+        passed = [PassedDraft(draft, verdict, [_as_asked(draft)]) for draft, verdict in own]
+        for (draft, verdict), texts in zip(sound, found, strict=True):
+            if isinstance(texts, NoReply):
+                self._drop(f"no reply: {texts.reason}", draft, verdict)
+            elif texts or draft.version == COMPLETION_VERSION:
+                passed.append(PassedDraft(draft, verdict, texts))
+            else:
+                self._drop(ONE_WORDING, draft, verdict)
+        return passed
+
+    def _read_back(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts about their passage whose stem the verifier answers with the key when it reads that."""
+        asked, drafts = drafts, []
+        for one in asked:
+            own = one.version in {PEOPLE_VERSION, COMPLETION_VERSION}
+            if own or is_about(one.stem, one.fact.chunk, self._material.common):
+                drafts.append(one)
+            else:
+                self._drop(DETAIL, one, None)
+        backs = round_trip([_case(one) for one in drafts], self._verifier.model, seed=self._seed)
+        kept = []
+        for draft, back in zip(drafts, backs, strict=True):
+            if isinstance(back, NoReply):
+                self._drop(f"no reply: {back.reason}", draft, None)
+            elif back.agreement < self._settings.thresholds.agreement:
+                self._drop(ANSWERED_OTHERWISE, draft._replace(back=back), None)
+            else:
+                kept.append(draft._replace(back=back))
+        return kept
+
+    def _with_wrong_answers(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts with candidates, but those that have too few or in whose stem a filter finds a fault."""
+        spans, most = self._material.pool, self._settings.candidates
+        corpus = {one: candidates(one.fact, one.stem, spans, count=most, seed=self._seed) for one in drafts}
+        written: dict[Draft, list[str] | NoReply] = {one: list(one.wrong) for one in drafts if one.wrong}
+        # Asked again, for other answers, where corpus and model together have too few.
+        for temperature in TEMPERATURES:
+            wanting = [one for one in drafts if _wants_more(one, corpus[one], written.get(one))]
+            asked = [(one.stem, one.fact.span.text, one.fact.span.sentence) for one in wanting]
+            replies = written_answers(asked, self._model, seed=self._seed, temperature=temperature)
+            for one, texts in zip(wanting, replies, strict=True):
+                before = written.get(one)
+                written[one] = [*before, *texts] if isinstance(before, list) and isinstance(texts, list) else texts
+        ready = []
+        for draft in drafts:
+            own = written.get(draft, [])
+            if isinstance(own, NoReply):
+                self._drop(f"no reply: {own.reason}", draft, None)
+                continue
+            count = max(most - len(own), 0)
+            found = candidates(draft.fact, draft.stem, spans, count=count, seed=self._seed) if own else corpus[draft]
+            wrong = list({text.lower(): text for text in [*own, *found]}.values())
+            hint = echoes(draft.stem, draft.fact.span.text)
+            alike = [text for text in wrong if hint <= echoes(draft.stem, text)]
+            full = draft._replace(wrong=tuple(alike[: self._settings.candidates]))
+            reason = TOO_FEW if len(wrong) < 3 else ECHOES if len(alike) < 3 else None
+            question = self._question(full, None, full.wrong[:3])
+            reason = reason or next((fault for rule in self._filters[:-1] if (fault := rule(question))), None)
+            if reason is None:
+                ready.append(full)
+            else:
+                self._drop(reason, full, None)
+        return ready
+
+    def _drop(self, reason: str, draft: Draft, verdict: VerificationResult | None) -> None:
+        question = self._question(draft, verdict, draft.wrong[:3])
+        self.dropped.append(Dropped(reason, draft.raw, draft.fact.chunk.id, question))
+
+    def _question(self, draft: Draft, verdict: VerificationResult | None, wrong: Sequence[str]) -> Question:
+        chunk = draft.fact.chunk
+        found = verdict or VerificationResult(None)
+        metadata: dict[str, object] = {
+            "model": self._model.name,
+            "verifier": self._verifier.model.name,
+            "prompt": draft.version,
+            "verification": self._verifier.version,
+            "seed": self._seed,
+            "title": chunk.title,
+            "evidence": draft.fact.span.sentence,
+            "kind": draft.fact.span.kind,
+            "support": found.support,
+            "lift": found.lift,
+            "margin": found.margin,
+            "closed_book": found.closed,
+            "judgment": found.judgment,
+            **({"read_back": draft.back.answer, "agreement": round(draft.back.agreement, 4)} if draft.back else {}),
+            "wording": WORDING_VERSION,
+            **({"letters": list(found.letters)} if found.letters else {}),
+        }
+        return question_about(chunk, draft.stem, (draft.fact.span.text, *wrong), 0, metadata)
