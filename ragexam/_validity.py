@@ -33,7 +33,7 @@ from examcore import (
     write_text,
 )
 from examcore.console import jsonable
-from rag import BOUNDS, Retriever
+from rag import BOUNDS, Retriever, build_retriever
 from rag.retrieval import CUTOFFS, Search, find_sources, searches_of
 from ragexam._config import GridSettings
 from ragexam._retrieval import Library
@@ -318,10 +318,18 @@ def compare(
 
 
 def overlaps_of_people(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> tuple[float, ...]:
-    """The overlap of each question with whichever of its sources' passages shares most of its words."""
+    """The overlap of each question with whichever of its sources' passages shares most of its words.
+
+    Of a question without sources, that with the passage that BM25 finds first, which is nearly the same: on three
+    collections of people's questions the means are .65, .72 and .77, with the sources .62, .69 and .79 (RESULTS.md).
+    """
     sourced = [one for one in users if one.documents or one.passages]
     by_document = not all(one.passages for one in sourced)
-    return _overlaps([_search(one, chunks, by_document) for one in sourced], chunks)
+    known = _overlaps([_search(one, chunks, by_document) for one in sourced], chunks)
+    others = [one for one in users if not (one.documents or one.passages)]
+    bm25 = build_retriever("bm25", chunks)
+    found = [(one.text, bm25.retrieve(Question(one.id, one.text, (), 0), 1)) for one in others]
+    return (*known, *(overlap(text, f"{first[0].title} {first[0].text}") for text, first in found if first))
 
 
 def written(questions: Sequence[Question]) -> list[Question]:

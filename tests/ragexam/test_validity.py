@@ -27,7 +27,7 @@ from examcore import (
 from rag import build_retriever
 from ragexam._config import Config, GridSettings, generate_config
 from ragexam._run import HERE, run_all, run_exam, run_sitting
-from ragexam._validity import UserQuestion, ValidityTable, compare, read_users
+from ragexam._validity import UserQuestion, ValidityTable, compare, overlaps_of_people, read_users
 from tests.command_line import ragexam_here
 from tests.rag.scripted_author import question_about
 
@@ -185,6 +185,15 @@ def test_the_command_compares_the_retrievers_of_a_run(tmp_path: Path) -> None:
     bad = ragexam_here("validity", tmp_path / "run", lines(tmp_path, {"text": ""}))
     assert bad.returncode == 2
     assert bad.stderr.count("\n") == 1
+
+
+def test_overlaps_are_those_with_the_source_or_with_the_passage_that_bm25_finds() -> None:
+    asked = "where is the boat of port3?"
+    assert overlaps_of_people([UserQuestion("a", asked, ("d3",))], CHUNKS) == (0.5,)
+    assert overlaps_of_people([UserQuestion("a", asked)], CHUNKS) == (0.5,)
+    assert overlaps_of_people([UserQuestion("a", asked, ("d4",))], CHUNKS) == (0.0,)
+    assert overlaps_of_people([UserQuestion("a", "of nothing whatever")], CHUNKS) == ()
+    assert overlaps_of_people([], CHUNKS) == ()
 
 
 def test_questions_of_users_with_answers_join_the_exam_and_stay_out_of_its_check(tmp_path: Path) -> None:
