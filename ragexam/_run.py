@@ -68,6 +68,7 @@ POOL_ONLY = "fewer survived than the pool takes"
 def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) -> RunSummary:
     """Do what is left to do of a run and return the summary that `run.json` keeps; `engine` says where it is sat."""
     folder = RunFolder(config.run)
+    _need_inputs(config, folder)
     with folder.held():
         steps = Steps.of(folder, config, progress)
         if steps.record.fingerprint("exam") is None:
@@ -88,6 +89,7 @@ def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) ->
 def run_exam(config: ExamConfig, progress: Progress) -> WritingResult:
     """Write an exam into the run folder, or what is left to do of it."""
     folder = RunFolder(config.run)
+    _need_inputs(config, folder)
     with folder.held():
         steps = Steps.of(folder, config, progress)
         if steps.record.fingerprint("exam") is None:
@@ -104,6 +106,14 @@ def run_exam(config: ExamConfig, progress: Progress) -> WritingResult:
             statistics=exam_table(folder.path),
             usage=steps.record.content.get("usage", {}),
         )
+
+
+def _need_inputs(config: ExamConfig, folder: RunFolder) -> None:
+    """Refuse a first run without its input before its folder is made."""
+    if not folder.record.is_file():
+        need_source(config.corpus.source)
+    if config.users is not None and not config.users.is_file():
+        raise FileNotFoundError(f"{config.users}: no such file; wanted questions of users, one JSON object a line")
 
 
 def run_sitting(

@@ -168,6 +168,15 @@ def test_bad_input_is_one_line_and_status_2(tmp_path: Path, override: str, messa
     assert len(done.stderr.splitlines()) == 1, done.stderr
 
 
+@pytest.mark.parametrize("override", ["corpus.source=/none/such", "users=/none/such.jsonl"])
+def test_a_run_without_its_input_leaves_no_folder(tmp_path: Path, override: str) -> None:
+    done = ragexam("run", str(write_config(tmp_path)), "--quiet", "--set", override)
+    assert done.returncode == 2, done.stderr
+    assert "/none/such" in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_folder_of_another_exam_is_refused_and_left_intact(finished: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(finished / "run", run)
