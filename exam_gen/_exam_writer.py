@@ -269,7 +269,7 @@ class ExamWriter:
     def _reworded(self, sound: Sequence[tuple[Draft, VerificationResult]]) -> list[PassedDraft]:
         """The drafts with their wordings, without questions that no wording but the passage's asks for."""
         own = [(draft, verdict) for draft, verdict in sound if draft.version == PEOPLE_VERSION]
-        sound = [one for one in sound if one not in own]
+        sound = [(draft, verdict) for draft, verdict in sound if draft.version != PEOPLE_VERSION]
         found = wordings(
             [_case(draft) for draft, _ in sound],
             self._model,

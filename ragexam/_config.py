@@ -191,8 +191,8 @@ def _stored(settings: RunFitSettings | RunPruneSettings, always: Sequence[str]) 
 class ExamConfig(SettingsGroup):
     """What `ragexam generate` needs; `run` is the folder the results go to, `filters` changes the usual rules.
 
-    Without `verifier` the writer verifies. `users` is a file of people's own questions (`ragexam validity`): the
-    overlaps of those with sources are the target of the exam's, unless `exam.overlap` says otherwise.
+    Without `verifier` the writer verifies. `users` is a file of people's own questions (`ragexam validity`): their
+    overlaps are the target of the exam's, unless `exam.overlap` says otherwise, and those with answers join the exam.
     """
 
     run: Path

@@ -30,11 +30,11 @@ from rag.servers import ServerOptions, is_server
 from ragexam._config import Config
 from ragexam._corpus_table import CHARACTERS_PER_TOKEN, cut_corpus
 
-FACTS_PER_SURVIVOR = 8.5
-"""Facts tried for one survivor: 200 facts of StackExchange threads gave 24."""
+FACTS_PER_SURVIVOR = 10.5
+"""Facts tried for one survivor: 200 facts of the Python reference gave 19 (RESULTS.md, The quickstart)."""
 DRAFTS_PER_FACT, CHECKS_PER_FACT, WRONG_PER_FACT = 3.5, 4.0, 0.4
-"""Requests that write a fact's questions and wordings, that verify these, and that write wrong answers: 1,777 in all
-for 200 facts, of which 561 wrote a question (RESULTS.md, External validity)."""
+"""Requests that write a fact's questions and wordings, that verify these, and that write wrong answers: 1,500 in all
+for those 200 facts."""
 STEM_TOKENS, CHOICE_TOKENS, TEMPLATE_TOKENS = 22, 4, 15
 PASSAGES_SHARED = 1.7
 """How many times as fast requests about the same passage are read by a local model, which keeps it (RESULTS.md)."""

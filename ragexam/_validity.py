@@ -339,10 +339,7 @@ def written(questions: Sequence[Question]) -> list[Question]:
 
 def answered_questions(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> list[AnsweredQuestion]:
     """The questions whose answer and source are known, each with the passages that may hold the answer."""
-    by_source: dict[str, list[Chunk]] = {}
-    for one in chunks:
-        for name in (one.id, one.document_id):
-            by_source.setdefault(name, []).append(one)
+    by_source = _by_source(chunks)
     return [
         AnsweredQuestion(
             one.text, one.answer, [chunk for name in one.passages or one.documents for chunk in by_source[name]]
@@ -359,11 +356,20 @@ def _search(one: UserQuestion, chunks: Sequence[Chunk], by_document: bool) -> Se
 
 
 def _overlaps(searches: Sequence[Search], chunks: Sequence[Chunk]) -> tuple[float, ...]:
-    texts: dict[str, list[str]] = {}
-    for chunk in chunks:
-        for name in (chunk.id, chunk.document_id):
-            texts.setdefault(name, []).append(f"{chunk.title} {chunk.text}")
-    return tuple(max(overlap(one.asked.stem, text) for name in one.sources for text in texts[name]) for one in searches)
+    by_source = _by_source(chunks)
+    return tuple(
+        max(overlap(one.asked.stem, f"{chunk.title} {chunk.text}") for name in one.sources for chunk in by_source[name])
+        for one in searches
+    )
+
+
+def _by_source(chunks: Sequence[Chunk]) -> dict[str, list[Chunk]]:
+    """The chunks of each source, which is a document or one of them."""
+    found: dict[str, list[Chunk]] = {}
+    for one in chunks:
+        for name in (one.id, one.document_id):
+            found.setdefault(name, []).append(one)
+    return found
 
 
 def _compared(names: Sequence[str], people: Values, exam: Values, seed: int) -> dict[str, Any]:

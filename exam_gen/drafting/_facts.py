@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from exam_gen._prompts import GAP
@@ -59,13 +59,14 @@ def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
     """
     order = list(chunks)
     random.Random(seed).shuffle(order)
-    common = _common_spans(chunks)
-    used = _repeated(chunks)
+    prose = {chunk.id: sentences(chunk.text) for chunk in chunks}
+    common = _common_spans(list(prose.values()))
+    used = _repeated(chunks, prose)
     rounds: list[list[Fact]] = [[] for _ in range(per_chunk)]
     for chunk in order:
         jitter = random.Random(f"{seed}:{chunk.id}")
         best = []
-        for sentence in sentences(chunk.text):
+        for sentence in prose[chunk.id]:
             if sentence in used or is_unsafe(sentence) or not stands_alone(sentence, chunk.title):
                 continue
             found = _of_sentence(chunk, sentence, common, jitter)
@@ -78,20 +79,18 @@ def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
     return [fact for group in rounds for fact in group]
 
 
-def _repeated(chunks: Sequence[Chunk]) -> set[str]:
+def _repeated(chunks: Sequence[Chunk], prose: Mapping[str, Sequence[str]]) -> set[str]:
     """The sentences of more than one document."""
     found: dict[str, str] = {}
-    texts = {(sentence, chunk.document_id) for chunk in chunks for sentence in sentences(chunk.text)}
+    texts = {(sentence, chunk.document_id) for chunk in chunks for sentence in prose[chunk.id]}
     return {sentence for sentence, document in texts if found.setdefault(sentence, document) != document}
 
 
-def _common_spans(chunks: Sequence[Chunk]) -> frozenset[str]:
+def _common_spans(prose: Sequence[Sequence[str]]) -> frozenset[str]:
     counts: Counter[str] = Counter()
-    for chunk in chunks:
-        counts.update(
-            {span.text.lower() for sentence in sentences(chunk.text) for span in spans(sentence, phrases=False)}
-        )
-    limit = max(3.0, _COMMON * len(chunks))
+    for found in prose:
+        counts.update({span.text.lower() for sentence in found for span in spans(sentence, phrases=False)})
+    limit = max(3.0, _COMMON * len(prose))
     return frozenset(text for text, count in counts.items() if count > limit)
 
 
