@@ -43,7 +43,7 @@ from rag.sitting._preparation import load_language_model, prepare_models
 from rag.sitting._settings_differences import differences
 from rag.sitting._sitting import QUERIES, Sitting, SittingSettings, sit
 from rag.sitting._stored_prompts import ExamPrompts, bound_prompts, stored_prompts
-from rag.weights._placement import fast_bfloat16
+from rag.weights._placement import computes_w8a8, fast_bfloat16
 from rag.weights._sources import hub_offline, quiet_libraries
 
 __all__ = [
@@ -85,6 +85,7 @@ __all__ = [
     "bound_prompts",
     "build_retriever",
     "choose_answer",
+    "computes_w8a8",
     "continuation",
     "differences",
     "draw_shots",

@@ -57,9 +57,10 @@ def load_model(
 
     `name`: a hub name (`org/model`), a local folder in the hub's layout, a `.gguf` file, `embedded:NAME` (see
     `rag.weights`), `openai:MODEL@BASE_URL` for a model behind an OpenAI-compatible server (`server` says how to ask
-    it), or `python:package.module:factory`, a factory called without arguments. `dtype`: `auto` (bfloat16 where the
-    processor computes in it, which is 2.4 times as fast for 135M parameters and more for larger models; else float32),
-    `float32`, `bfloat16`, `float16`, or with bitsandbytes `int8` or `nf4` (4 bits). `device`: `auto`, `cpu`, `cuda`,
+    it), or `python:package.module:factory`, a factory called without arguments. `dtype`: `auto` (on a processor
+    `w8a8` for GGUF files of 512 MB or more, else bfloat16 where the processor computes in it, else float32),
+    `float32`, `bfloat16`, `float16`, `w8a8` (8-bit integers, on processors), or with bitsandbytes `int8` or `nf4` (4
+    bits). `device`: `auto`, `cpu`, `cuda`,
     `mps`, anything torch accepts, or `spread` over several GPUs. Without `chat`, prompts are plain text even if the
     tokenizer has a chat template. `progress` follows a download in bytes. Raises ValueError or OSError with one line
     that says what was tried.
@@ -69,7 +70,8 @@ def load_model(
     source = find_source(name, progress)
     from rag.local import load_local_model  # loads torch, which takes seconds
 
-    return load_local_model(source, weights_name(name), resolve_placement(dtype, device), threads, chat)
+    placement = resolve_placement(dtype, device, source.packed_bytes)
+    return load_local_model(source, weights_name(name), placement, threads, chat)
 
 
 def check_model(name: str, server: ServerOptions | None = None, dtype: str = "auto", device: str = "auto") -> list[str]:

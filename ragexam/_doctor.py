@@ -17,7 +17,8 @@ PACKAGES = (
 )
 """What a run needs and its record names."""
 MEMORY_GB = 6.0
-"""The 1.5-billion-parameter writer takes 3 GB in bfloat16, its loading as much again."""
+"""The 1.5-billion-parameter writer takes 3 GB in 8-bit integers with what it keeps of prompts; unpacking it, the first
+time, takes 6."""
 DISK_GB = 5.0
 """The models of the quickstart take 3.3 GB, a run and its caches some hundred MB."""
 
@@ -32,6 +33,7 @@ class MachineReport:
     packages: Mapping[str, str | None]
     processors: int
     bfloat16: bool
+    int8: bool
     cuda: tuple[str, ...]
     memory_gb: float
     disk_gb: float
@@ -50,9 +52,12 @@ class MachineReport:
         """The report for a reader."""
         packages = ", ".join(f"{name} {number or 'missing'}" for name, number in self.packages.items())
         speed = "fast" if self.bfloat16 else "slow"
+        large = "8-bit integers, the fastest here" if self.int8 else f"{'bfloat16' if self.bfloat16 else 'float32'}"
         return [
             f"ragexam {self.ragexam}, Python {self.python}",
             f"{self.processors} processors, bfloat16 {speed}; {', '.join(self.cuda) or 'no CUDA device'}",
+            f"large GGUF models compute in {large}"
+            + ("" if self.int8 else "; torch multiplies no 8-bit integers here"),
             f"{self.memory_gb} GB of memory available, {self.disk_gb} GB of disk free",
             f"packages: {packages}",
             *(f"model {name}: {place}" for name, place in self.models.items()),
@@ -65,7 +70,7 @@ def examine() -> MachineReport:
     """Look at packages, processors, memory, disk and models, and at what the quickstart needs of them."""
     import psutil
 
-    from rag import fast_bfloat16
+    from rag import computes_w8a8, fast_bfloat16
 
     packages = {name: version(name) for name in PACKAGES}
     memory = psutil.virtual_memory().available / 1e9
@@ -82,6 +87,7 @@ def examine() -> MachineReport:
         packages=packages,
         processors=len(os.sched_getaffinity(0)),
         bfloat16=fast_bfloat16(),
+        int8=packages["torch"] is not None and computes_w8a8(),
         cuda=tuple(cuda_devices()),
         memory_gb=round(memory, 1),
         disk_gb=round(disk, 1),

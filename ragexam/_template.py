@@ -24,7 +24,7 @@ corpus:
 writer:                    # writes and verifies the questions; keep it out of the grid
   model: embedded:qwen2.5-coder-1.5b   # or a hub name, a folder, a .gguf file, python:module:factory,
                                        # openai:MODEL@http://host:port/v1 (see docs/models.md)
-  dtype: auto              # float32, bfloat16, float16, int8, nf4
+  dtype: auto              # float32, bfloat16, float16, w8a8, int8, nf4
   encoder: embedded:minilm-l6
   # server: {{concurrency: 8, timeout: 120}}   # how a server is asked; all options: docs/models.md
 

@@ -13,9 +13,13 @@ import torch
 from examcore import first_error_line
 from rag.local._local_model import LocalModel
 from rag.weights._embedded import cache_folder
-from rag.weights._placement import Placement, quantization_method
+from rag.weights._int8 import to_int8
+from rag.weights._placement import QUANTIZED, W8A8, Placement, quantization_method
 from rag.weights._scratch_folder import scratch_folder
 from rag.weights._sources import WeightSource, checked_tokenizer, hub_offline, quiet_libraries, with_working_template
+
+PART = "200MB"
+"""Size of the files of an unpacked model: one whose weights have been turned into integers is let go."""
 
 
 def load_local_model(
@@ -58,17 +62,22 @@ def _pretrained(source: WeightSource, placement: Placement, chat: bool) -> tuple
     model = _explained(
         lambda: AutoModelForCausalLM.from_pretrained(source.location, local_files_only=local, **options), source
     )
-    return model if "device_map" in options else model.to(placement.device), tokenizer
+    return model if "device_map" in options else _placed(model, placement), tokenizer
+
+
+def _placed(model: Any, placement: Placement) -> Any:
+    return to_int8(model).to(placement.dtype) if placement.quantized == W8A8 else model.to(placement.device)
 
 
 def _unpacked(source: WeightSource, placement: Placement, chat: bool) -> tuple[Any, Any]:
     """A GGUF file unpacked to numbers; the unpacked copy is kept, as unpacking takes 10 to 40 seconds."""
-    copy = cache_folder() / "dense" / _dense_key(source, placement.dtype)
-    if not copy.is_dir() and (unkept := _unpack_into(copy, source, placement.dtype)) is not None:
+    dtype = placement.options(packed=False)["dtype"]
+    copy = cache_folder() / "dense" / _dense_key(source, dtype)
+    if not copy.is_dir() and (unkept := _unpack_into(copy, source, dtype)) is not None:
         model, tokenizer = unkept
-        if placement.spread or placement.quantized:
+        if placement.spread or placement.quantized in QUANTIZED:
             raise OSError(f"model {source}: no room to unpack it in {copy.parent}; wanted twice its size")
-        return model.to(placement.device), with_working_template(tokenizer, source, chat)
+        return _placed(model, placement), with_working_template(tokenizer, source, chat)
     # Even the first time the copy is read, so that the first and every later run compute with the same layout.
     return _pretrained(WeightSource(str(copy)), placement, chat)
 
@@ -84,7 +93,7 @@ def _dense_key(source: WeightSource, dtype: Any) -> str:
 
     path = (Path(source.location) / source.gguf).resolve()
     stat = path.stat()
-    facts = f"{path}|{stat.st_size}|{stat.st_mtime_ns}|{dtype}|{transformers.__version__}"
+    facts = f"{path}|{stat.st_size}|{stat.st_mtime_ns}|{dtype}|{transformers.__version__}|{PART}"
     return f"{path.stem}-{str(dtype).removeprefix('torch.')}-{hashlib.sha256(facts.encode()).hexdigest()[:12]}"
 
 
@@ -110,7 +119,7 @@ def _keep(copy: Path, model: Any, tokenizer: Any) -> bool:
             return False
         with scratch_folder(copy.parent) as folder:
             whole = folder / "whole"
-            model.save_pretrained(whole)
+            model.save_pretrained(whole, max_shard_size=PART)
             tokenizer.save_pretrained(whole)
             if not copy.exists():
                 whole.replace(copy)

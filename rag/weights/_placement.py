@@ -13,12 +13,17 @@ QUANTIZED: Mapping[str, Mapping[str, Any]] = {
     "nf4": {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4"},
 }
 """Options of bitsandbytes for LLM.int8() (Dettmers et al. 2022) and 4-bit NormalFloat (Dettmers et al. 2023)."""
+W8A8 = "w8a8"
+"""8-bit integers for weights and activations, on processors (see `rag.weights._int8`)."""
+LARGE_PACKED = 1 << 29
+"""Bytes of a GGUF file from which a processor computes in `W8A8`: weights that were rounded already, and a model
+that takes seconds a question. Smaller ones keep the numbers they were published with."""
 SPREAD = "spread"
 """The device of a model too large for one GPU: layers on all GPUs of this process, then in main memory."""
 
 
 class Placement(NamedTuple):
-    """The device (of the inputs, if `spread`), dtype and quantisation (one of `QUANTIZED` or empty)."""
+    """The device (of the inputs, if `spread`), dtype and quantisation (of `QUANTIZED`, `W8A8` or empty)."""
 
     device: Any
     dtype: Any
@@ -31,6 +36,9 @@ class Placement(NamedTuple):
         `packed`: whether the weights are already quantised at their source.
         """
         options: dict[str, Any] = {"dtype": self.dtype}
+        if self.quantized == W8A8:
+            # The layers are turned into integers one by one; half the bytes are read before that.
+            return {"dtype": _half()}
         if self.spread or self.quantized or packed:
             options["device_map"] = "auto" if self.spread else {"": self.device}
         if self.quantized or packed:
@@ -44,9 +52,17 @@ class Placement(NamedTuple):
         return options
 
 
-def resolve_placement(dtype: str, device: str) -> Placement:
-    """The placement that `dtype` and `device` of `rag.load_model` mean here; ValueError for unknown names."""
+def resolve_placement(dtype: str, device: str, packed_bytes: int = 0) -> Placement:
+    """The placement that `dtype` and `device` of `rag.load_model` mean here, for weights from a GGUF file of this size.
+
+    ValueError for unknown names.
+    """
     place = _device(device)
+    large = dtype == "auto" and place.type == "cpu" and packed_bytes >= LARGE_PACKED
+    if dtype == W8A8 or (large and computes_w8a8()):
+        if place.type != "cpu" or not computes_w8a8():
+            raise ValueError(f"dtype {dtype!r}: not on {place.type}; wanted a processor whose torch multiplies int8")
+        return Placement(place, _dtype("auto", place), W8A8)
     if dtype not in QUANTIZED:
         return Placement(place, _dtype(dtype, place), spread=device == SPREAD)
     if find_spec("bitsandbytes") is None:
@@ -70,6 +86,13 @@ def rows_are_independent(model: Any) -> bool:
     """
     found = getattr(model.config, "quantization_config", None)
     return found is None or bool(getattr(found, "load_in_4bit", False))
+
+
+def computes_w8a8() -> bool:
+    """Whether torch has the products of integers here, and they are right (see `rag.weights._int8`)."""
+    from rag.weights._int8 import computes_int8  # loads torch, which takes seconds
+
+    return computes_int8()
 
 
 def fast_bfloat16() -> bool:
@@ -103,7 +126,13 @@ def _dtype(dtype: str, device: Any) -> Any:
     if dtype in named:
         return named[dtype]
     if dtype != "auto":
-        raise ValueError(f"dtype {dtype!r}: unknown; wanted auto, {', '.join([*named, *QUANTIZED])}")
+        raise ValueError(f"dtype {dtype!r}: unknown; wanted auto, {', '.join([*named, *QUANTIZED, W8A8])}")
     if device.type == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
     return torch.bfloat16 if device.type == "cpu" and fast_bfloat16() else torch.float32
+
+
+def _half() -> Any:
+    import torch
+
+    return torch.bfloat16

@@ -67,6 +67,11 @@ class WeightSource(NamedTuple):
         """Whether the weights are named by a hub that cannot be asked."""
         return not Path(self.location).is_dir() and hub_offline(self.location)
 
+    @property
+    def packed_bytes(self) -> int:
+        """The size of the GGUF file; 0 without one."""
+        return (Path(self.location) / self.gguf).stat().st_size if self.gguf else 0
+
     def __str__(self) -> str:
         return str(Path(self.location) / self.gguf) if self.gguf else self.location
 

@@ -63,7 +63,9 @@ def wide_folder(tiny_folder: Callable[..., Path], tmp_path_factory: pytest.TempP
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(ValueError, match="dtype 'int3': unknown; wanted auto, float32, bfloat16, float16, int8, nf4"):
+    with pytest.raises(
+        ValueError, match="dtype 'int3': unknown; wanted auto, float32, bfloat16, float16, int8, nf4, w8a8"
+    ):
         resolve_placement("int3", "cpu")
     with pytest.raises(ValueError, match=r"device 'toaster': .*; wanted auto, cpu, cuda, mps or spread"):
         resolve_placement("auto", "toaster")

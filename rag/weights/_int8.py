@@ -1,0 +1,120 @@
+"""Linear layers in 8-bit integers: twice as fast as bfloat16 on a processor, nearly three times as fast as float32.
+
+Weights have a scale for each output, activations one for each token, both symmetric ("W8A8", as in ZeroQuant; Yao et
+al. 2022). A sum runs over integers, so that a token's numbers do not depend on the tokens beside it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import torch
+
+MAX_GROUP = 2048
+"""Most inputs that share a scale: over a wide layer a single outlier would leave the others few steps."""
+STEPS = 127
+"""Steps of a scale on either side of 0."""
+TOKENS = 32
+"""Of a pass for which the layout of weights is chosen; without a number it would be made anew in each pass."""
+NEAR = 0.05
+"""Most error of a product, as a share of its norm, at which the processor's integer product is trusted."""
+
+
+class _QuantizedInput:
+    """The last input in integers: layers that read the same (query, key, value) turn it into integers once."""
+
+    def __init__(self) -> None:
+        self._last: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
+
+    def of(self, inputs: torch.Tensor, groups: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """From `[..., inputs]` to bytes from 0 `[groups, tokens, inputs / groups]` and scales `[groups, tokens, 1]`."""
+        last = self._last
+        if last is not None and last[0] is inputs:
+            return last[1:]
+        rows = inputs.reshape(-1, groups, inputs.shape[-1] // groups).transpose(0, 1).float()
+        largest = torch.maximum(rows.amax(dim=-1, keepdim=True), -rows.amin(dim=-1, keepdim=True))
+        scales = largest.clamp_(min=1e-12).div_(STEPS)
+        found = (rows / scales).round_().add_(STEPS + 1).to(torch.uint8).contiguous(), scales
+        self._last = (inputs, *found)
+        return found
+
+
+class Int8Linear(torch.nn.Module):
+    """A linear layer with weights in 8 bits; reads and gives the dtype of its input."""
+
+    def __init__(self, linear: torch.nn.Linear, inputs: _QuantizedInput) -> None:
+        super().__init__()
+        self.in_features, self.out_features = linear.in_features, linear.out_features
+        self._inputs, self._groups = inputs, _groups(linear.in_features)
+        bias: torch.Tensor | None = linear.bias
+        self._bias = None if bias is None else bias.detach().float()
+        self._zeros = torch.zeros(linear.out_features, dtype=torch.int)
+        self._parts = [_packed(part) for part in linear.weight.detach().float().chunk(self._groups, dim=1)]
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """From `[..., inputs]` to `[..., outputs]`."""
+        rows, scales = self._inputs.of(inputs, self._groups)
+        parts = zip(self._parts, rows, scales, strict=True)
+        products = (_product(row, weight, sizes, self._zeros).mul_(scale) for (weight, sizes), row, scale in parts)
+        found = next(products)
+        for one in products:
+            found.add_(one)
+        if self._bias is not None:
+            found.add_(self._bias)
+        return found.to(inputs.dtype).reshape(*inputs.shape[:-1], self.out_features)
+
+
+def to_int8(model: Any) -> Any:
+    """The model with its linear layers in 8 bits, layer by layer, so that only one is there twice.
+
+    What is left is copied, so that nothing holds on to the files that the weights were read from.
+    """
+    linear = {id(one.weight) for one in model.modules() if type(one) is torch.nn.Linear}
+    embedded = {id(one.weight) for one in model.modules() if isinstance(one, torch.nn.Embedding)}
+    for one in model.parameters():
+        if id(one) not in linear - embedded:
+            one.data = one.data.clone()
+    for parent in [one for one in model.modules() if next(one.children(), None) is not None]:
+        inputs = _QuantizedInput()
+        for name, child in list(parent.named_children()):
+            if type(child) is torch.nn.Linear:
+                setattr(parent, name, Int8Linear(child, inputs))
+    return model
+
+
+@cache
+def computes_int8() -> bool:
+    """Whether this processor's product of 8-bit integers is there and right; torch documents none."""
+    generator = torch.Generator().manual_seed(0)
+    linear = torch.nn.Linear(256, 64)
+    inputs = torch.randn(3, 256, generator=generator)
+    try:
+        with torch.inference_mode():
+            exact = linear(inputs)
+            found = Int8Linear(linear, _QuantizedInput())(inputs)
+    except (RuntimeError, AttributeError, NotImplementedError):
+        return False
+    return bool((found - exact).norm() <= NEAR * exact.norm())
+
+
+def _groups(inputs: int) -> int:
+    """The fewest equal groups of at most `MAX_GROUP` inputs; one where they cannot be equal."""
+    fewest = -(-inputs // MAX_GROUP)
+    return next((count for count in range(fewest, 2 * fewest) if inputs % count == 0), 1)
+
+
+def _packed(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Weights `[outputs, inputs]` in the processor's own layout, and the size of a step for each output."""
+    sizes = weight.abs().amax(dim=1).clamp_(min=1e-12).div_(STEPS)
+    whole = (weight / sizes[:, None]).round_().to(torch.int8)
+    return torch.ops.onednn.qlinear_prepack(whole, [TOKENS, weight.shape[1]]), sizes
+
+
+def _product(rows: torch.Tensor, weight: torch.Tensor, sizes: torch.Tensor, zeros: torch.Tensor) -> torch.Tensor:
+    # Inputs: bytes, their step and zero; weights: packed, their steps and zeros; no bias; the output's step, zero,
+    # dtype and operation after it.
+    found: torch.Tensor = torch.ops.onednn.qlinear_pointwise(
+        rows, 1.0, STEPS + 1, weight, sizes, zeros, None, 1.0, 0, torch.float32, "none", [], ""
+    )
+    return found
