@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
 PLAIN_SECONDS = 10.0
-"""Without a terminal, print at most one line in this time (s)."""
+"""Without a terminal, print one line in this time (s), whether something was done or not."""
 FIRST_SHARE = 0.03
 """Estimate the remaining time only after this share of the units."""
 
@@ -24,11 +25,23 @@ class Progress:
     def __init__(self, stream: TextIO | None = None, *, quiet: bool = False) -> None:
         self.stream = stream or sys.stderr
         self.quiet = quiet
+        self.longest_silence = 0.0
+        self._spoke = time.monotonic()
+        self._doing = ""
 
     def say(self, line: str) -> None:
         """Print a line."""
         if not self.quiet:
             print(line, file=self.stream, flush=True)
+            self._told()
+
+    def doing(self, what: str) -> None:
+        """Say from now on what is being done within the step."""
+        self._doing = what
+
+    def _told(self) -> None:
+        now = time.monotonic()
+        self.longest_silence, self._spoke = max(self.longest_silence, now - self._spoke), now
 
     @contextmanager
     def step(self, name: str) -> Iterator[ReportProgress]:
@@ -38,9 +51,29 @@ class Progress:
         elif self.stream.isatty():
             with _bar(name, self.stream) as report:
                 yield report
+            self._spoke = time.monotonic()
         else:
             self.say(f"{name} ...")
-            yield _Lines(name, self.stream)
+            with self._lines(name) as report:
+                yield report
+        self._doing = ""
+
+    @contextmanager
+    def _lines(self, name: str) -> Iterator[ReportProgress]:
+        """Plain lines as units are done, and others while none is."""
+        lines, ended = _Lines(name, self.say), threading.Event()
+
+        def tick() -> None:
+            while not ended.wait(PLAIN_SECONDS):
+                lines.tick(self._doing)
+
+        ticking = threading.Thread(target=tick, daemon=True)
+        ticking.start()
+        try:
+            yield lines
+        finally:
+            ended.set()
+            ticking.join()
 
     @contextmanager
     def step_if_told(self, name: str) -> Iterator[ReportProgress]:
@@ -76,14 +109,14 @@ def _bar(name: str, stream: TextIO) -> Iterator[ReportProgress]:
 
 
 class _Lines:
-    """Plain progress lines, at most one in `PLAIN_SECONDS`."""
+    """Plain progress lines, at most one in `PLAIN_SECONDS` while units are done."""
 
-    def __init__(self, name: str, stream: TextIO) -> None:
-        self.name = name
-        self.stream = stream
-        self.started = self.last = time.monotonic()
+    def __init__(self, name: str, say: Callable[[str], None]) -> None:
+        self.name, self.say = name, say
+        self.began = self.started = self.last = time.monotonic()
         self.first: int | None = None
         self.paced = False
+        self.line = name
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
@@ -91,11 +124,21 @@ class _Lines:
             self.first = done
         elif not self.paced and self.first < done < total:  # the first units pay for loading: the pace is that after
             self.first, self.started, self.paced = done, now, True
+        rest = remaining_time(done - self.first, total - done, now - self.started)
+        self.line = f"{self.name} {done}/{total}{rest}"
         if now - self.last < PLAIN_SECONDS and done < total:
             return
         self.last = now
-        rest = remaining_time(done - self.first, total - done, now - self.started)
-        print(f"{self.name} {done}/{total}{rest}", file=self.stream, flush=True)
+        self.say(self.line)
+
+    def tick(self, doing: str) -> None:
+        """Say that work goes on, where no unit has been done for a while."""
+        now = time.monotonic()
+        if now - self.last < PLAIN_SECONDS:
+            return
+        self.last = now
+        so_far = f"{duration_in_words(now - self.began)} so far"
+        self.say(f"{self.line}: {doing}, {so_far}" if doing else f"{self.line}, {so_far}")
 
 
 def remaining_time(done: int, left: int, seconds: float) -> str:

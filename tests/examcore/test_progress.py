@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from examcore import Progress, duration_in_words
+from examcore import Progress, _progress, duration_in_words
 from examcore._progress import remaining_time
 
 
@@ -28,11 +28,12 @@ def test_without_a_terminal_progress_is_plain_lines() -> None:
 
 
 def test_what_came_first_paid_for_loading_and_is_not_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 0.0, 300.0, 360.0, 420.0])
-    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     stream = io.StringIO()
     with Progress(stream).step("sitting") as report:
-        for done in (0, 10, 20, 30):
+        for done, at in ((0, 0.0), (10, 300.0), (20, 360.0), (30, 420.0)):
+            now[0] = at
             report(done, 100)
     assert stream.getvalue().splitlines() == [
         "sitting ...", "sitting 10/100", "sitting 20/100, about 8 min left", "sitting 30/100, about 7 min left",
@@ -58,3 +59,21 @@ def test_a_step_that_has_nothing_to_tell_stays_unsaid() -> None:
         report(0, 4)
         report(4, 4)
     assert stream.getvalue().splitlines() == ["passages ...", "passages 4/4"]
+
+
+def test_a_step_gives_signs_of_life_while_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_progress, "PLAIN_SECONDS", 0.05)
+    stream = io.StringIO()
+    progress = Progress(stream)
+    with progress.step("exam") as report:
+        report(0, 4)
+        progress.doing("asking about 40 facts")
+        time.sleep(0.3)
+        report(1, 4)
+    lines = stream.getvalue().splitlines()
+    assert "exam 0/4: asking about 40 facts, 0 s so far" in lines
+    assert lines.count("exam 0/4: asking about 40 facts, 0 s so far") >= 3
+    assert progress.longest_silence < 0.25
+    with progress.step("fit"):
+        time.sleep(0.12)
+    assert stream.getvalue().splitlines()[-1] == "fit, 0 s so far"
