@@ -16,10 +16,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from examcore import Chunk, Progress, RunFolder, read_chunks, read_exam
+from examcore import Chunk, Progress, RunFolder, read_chunks, read_dropped, read_exam
 from rag import build_retriever
 from rag.retrieval import passage_index
 from ragexam._config import generate_config
+from ragexam._retrieval import searched_questions
 from ragexam._run import run_exam
 from ragexam._validity import UserQuestion, ValidityTable, compare
 
@@ -63,8 +64,8 @@ def measured(collection: Path, run: Path, questions: int, progress: Progress) ->
         index = passage_index(chunks, ENCODER, progress=report)
     retrievers = {name: build_retriever(name, chunks, index=index) for name in RETRIEVERS}
     with progress.step("retrieval") as report:
-        exam = read_exam(folder.exam).questions
-        return compare(retrievers, exam, people(collection, chunks), chunks, progress=report)
+        asked = searched_questions(read_exam(folder.exam).questions, read_dropped(folder.dropped))
+        return compare(retrievers, asked, people(collection, chunks), chunks, progress=report)
 
 
 def main() -> None:

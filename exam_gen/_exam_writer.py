@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from exam_gen._assembly import shuffle_exam
 from exam_gen._paper_writing import question_about
@@ -36,7 +35,6 @@ from exam_gen.drafting._round_trip import round_trip
 from exam_gen.drafting._subjects import is_about
 from exam_gen.drafting._verification import (
     VerificationCase,
-    VerificationResult,
     Verifier,
 )
 from exam_gen.drafting._wordings import (
@@ -60,6 +58,7 @@ from examcore import (
     Prompt,
     Query,
     Question,
+    counted,
     overlap,
 )
 
@@ -68,9 +67,12 @@ TOO_FEW = "fewer than three wrong answers"
 FEWEST_WRONG = 5
 """Wrong answers below which the model is asked for more: verification leaves out one in three."""
 TEMPERATURES = (0.0, 0.8)
-"""Of a reply and, where it was of no use or not enough, of another."""
+"""Of a reply and, where it was of no use, of another."""
+WRONG_TEMPERATURES = (0.0, 0.8, 0.8)
+"""Of wrong answers and, where they are too few, of more."""
 MARKED = "the wrong answers have in common what the key lacks"
 ECHOES = "the key alone repeats words of the stem"
+SETTLED = "another question about its passage passed"
 DETAIL = "stem names nothing that its passage is about"
 ONE_WORDING = "no wording but the passage's held"
 
@@ -83,14 +85,6 @@ def _wants_more(draft: Draft, corpus: Sequence[str], written: list[str] | NoRepl
     return few or (written is None and wants_writing(draft.fact.span.kind))
 
 
-class PassedDraft(NamedTuple):
-    """A draft that holds, with its verdict and its wordings."""
-
-    draft: Draft
-    verdict: VerificationResult
-    wordings: list[Wording]
-
-
 def _as_asked(draft: Draft) -> Wording:
     """A person's own question as its only wording."""
     (text,) = draft.queries
@@ -98,12 +92,11 @@ def _as_asked(draft: Draft) -> Wording:
 
 
 def _queries(worded: Sequence[Wording], seed: int) -> tuple[Query, ...]:
-    """The queries of a question: first the one that the exam is spread by, last its keywords and its mistyped form."""
+    """The queries of a question: the wording that the exam is spread by, its keywords and its mistyped form."""
     if not worded:
         return ()
     first = worded[0].text
-    others = (Query(KEYWORDS, keywords(first)), Query(TYPOS, mistyped(first, seed)))
-    return (*(Query(KIND, one.text) for one in worded), *others)
+    return Query(KIND, first), Query(KEYWORDS, keywords(first)), Query(TYPOS, mistyped(first, seed))
 
 
 def _completed(fact: Fact, chosen: Mapping[str, Fact]) -> Fact | None:
@@ -130,11 +123,13 @@ class ExamWriter:
         settings: WritingSettings,
         seed: int,
         filters: Sequence[Filter],
+        tell: Callable[[int, int, str], None] = lambda _done, _wanted, _doing: None,
     ) -> None:
         self._model, self._verifier, self._material = model, verifier, material
-        self._settings, self._seed, self._filters = settings, seed, filters
-        self.passed: list[PassedDraft] = []
+        self._settings, self._seed, self._filters, self._progress = settings, seed, filters, tell
+        self.passed: list[Draft] = []
         self.dropped: list[Dropped] = []
+        self._worded: list[tuple[str | None, Draft]] = []
 
     def add(self, people: Sequence[AnsweredQuestion]) -> None:
         """Verify people's own questions."""
@@ -166,31 +161,40 @@ class ExamWriter:
 
         Last, if completions are wanted, with the sentence itself as the stem.
         """
+        self._tell(f"asking about {counted(len(batch), 'fact')}")
         drafts, found = self._asked(batch)
         done = self._verified(drafts)
         again = [own for fact in batch if fact.span.sentence not in done and (own := _completed(fact, found))]
+        self._tell(f"asking otherwise about {counted(len(again), 'fact')}")
         done |= self._verified(self._asked_for_gaps(again))
         again = [fact for fact in again if fact.span.sentence not in done]
-        completed = sum(one.draft.version == COMPLETION_VERSION for one in self.passed)
+        completed = sum(one.version == COMPLETION_VERSION for one in self.passed)
         room = int(self._settings.completions * self._settings.questions) - completed
         stems = [(fact, completion_stem(fact.chunk.title, fact.gapped)) for fact in again[: max(room, 0)]]
         self._verified([Draft(fact, stem, fact.gapped, COMPLETION_VERSION) for fact, stem in stems])
 
     def finished(self) -> list[Question]:
-        """The wanted number of questions, with wrong answers, positions and queries chosen over the whole exam."""
+        """The wanted number of questions, with wrong answers, positions and queries chosen over the whole exam.
+
+        The queries of drafts that failed by their choices alone are chosen with them: they still test retrieval.
+        """
         wanted = self._settings.questions
-        for one in self.passed[wanted:]:
-            self._drop(BEYOND, one.draft, one.verdict)
+        ends = [(None if place < wanted else BEYOND, one) for place, one in enumerate(self.passed)] + self._worded
+        # A fact that was asked about twice has the queries of the first.
+        first = {one.fact.span.sentence: place for place, (_, one) in reversed(list(enumerate(ends)))}
+        own = [d.wordings if first[d.fact.span.sentence] == place else () for place, (_, d) in enumerate(ends)]
+        queries = [_queries(texts, self._seed) for texts in spread_over(own, self._settings.overlap)]
+        for (reason, draft), asked in zip(ends, queries, strict=True):
+            if reason is not None:
+                question = replace(self._question(draft, draft.wrong[:3]), queries=asked)
+                self.dropped.append(Dropped(reason, draft.raw, draft.fact.chunk.id, question))
         kept = self.passed[:wanted]
         # Where nothing is known of closed-book likelihoods all are tied, and lengths alone are balanced.
-        items = [
-            KeyWithDistractors(one.draft.fact.span.text, one.verdict.closed or 0.0, one.verdict.options) for one in kept
-        ]
+        items = [KeyWithDistractors(d.fact.span.text, d.verdict.closed or 0.0, d.verdict.options) for d in kept]
         triples = choose(items, seed=self._seed)
-        worded = spread_over([one.wordings for one in kept], self._settings.overlap)
         questions = [
-            replace(self._question(one.draft, one.verdict, wrong), queries=_queries(texts, self._seed))
-            for one, wrong, texts in zip(kept, triples, worded, strict=True)
+            replace(self._question(draft, wrong), queries=asked)
+            for draft, wrong, asked in zip(kept, triples, queries[: len(kept)], strict=True)
         ]
         return list(shuffle_exam(questions, self._seed))
 
@@ -250,44 +254,67 @@ class ExamWriter:
         return drafts
 
     def _verified(self, drafts: Sequence[Draft]) -> set[str]:
-        """The sentences of the drafts that passed: read back, given wrong answers, weighed against them, reworded."""
-        ready = self._with_wrong_answers(self._read_back(drafts))
-        cases = [_case(draft) for draft in ready]
-        sound: list[tuple[Draft, VerificationResult]] = []
-        for draft, verdict in zip(ready, self._verifier.verdicts(cases), strict=True):
-            reason = verdict.reason or self._filters[-1](self._question(draft, verdict, draft.wrong[:3]))
+        """The sentences of the drafts that passed.
+
+        Drafts are read back, their keys judged, then reworded, given wrong answers and weighed: in this order, because
+        each test reads fewer tokens for a draft that it drops than the next.
+        """
+        ready = self._with_wrong_answers(self._reworded(self._judged(self._read_back(drafts))))
+        self._tell(f"weighing the answers to {counted(len(ready), 'question')}")
+        verdicts = self._verifier.verdicts([_case(one) for one in ready], [one.verdict for one in ready])
+        done = set()
+        for asked, verdict in zip(ready, verdicts, strict=True):
+            draft = asked._replace(verdict=verdict)
+            if verdict.reason is None and (again := self._filters[-1](self._question(draft, draft.wrong[:3]))):
+                self._drop(again, draft)
+                continue
+            reason = verdict.reason
             if reason is None and not hides(draft.fact.span.text, [option.text for option in verdict.options]):
                 reason = MARKED
+            beside = sum(one.fact.chunk == draft.fact.chunk for one in self.passed)
+            if reason is None and beside >= self._settings.per_chunk and draft.version != PEOPLE_VERSION:
+                reason = SETTLED
             if reason is None:
-                sound.append((draft, verdict))
+                self.passed.append(draft)
+                done.add(draft.fact.span.sentence)
             else:
-                self._drop(reason, draft, verdict)
-        passed = self._reworded(sound)
-        self.passed += passed
-        return {one.draft.fact.span.sentence for one in passed}
+                self._worded.append((reason, draft))
+        return done
 
-    def _reworded(self, sound: Sequence[tuple[Draft, VerificationResult]]) -> list[PassedDraft]:
-        """The drafts with their wordings, without questions that no wording but the passage's asks for."""
-        own = [(draft, verdict) for draft, verdict in sound if draft.version == PEOPLE_VERSION]
-        sound = [(draft, verdict) for draft, verdict in sound if draft.version != PEOPLE_VERSION]
+    def _judged(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts whose key the passage makes right."""
+        kept = []
+        self._tell(f"judging {counted(len(drafts), 'key')}")
+        for draft, verdict in zip(drafts, self._verifier.keys([_case(one) for one in drafts]), strict=True):
+            judged = draft._replace(verdict=verdict)
+            if verdict.reason is None:
+                kept.append(judged)
+            else:
+                self._drop(verdict.reason, judged)
+        return kept
+
+    def _reworded(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts with their wordings, without those that no wording but the passage's asks for."""
+        own = [one._replace(wordings=(_as_asked(one),)) for one in drafts if one.version == PEOPLE_VERSION]
+        drafts = [one for one in drafts if one.version != PEOPLE_VERSION]
+        self._tell(f"wording {counted(len(drafts), 'question')} as people ask")
         found = wordings(
-            [_case(draft) for draft, _ in sound],
+            [_case(one) for one in drafts],
             self._model,
             self._verifier.model,
             self._material.common,
             agreement=self._settings.thresholds.agreement,
             seed=self._seed,
-            given=[draft.queries for draft, _ in sound],
+            given=[one.queries for one in drafts],
         )
-        passed = [PassedDraft(draft, verdict, [_as_asked(draft)]) for draft, verdict in own]
-        for (draft, verdict), texts in zip(sound, found, strict=True):
+        for draft, texts in zip(drafts, found, strict=True):
             if isinstance(texts, NoReply):
-                self._drop(f"no reply: {texts.reason}", draft, verdict)
+                self._drop(f"no reply: {texts.reason}", draft)
             elif texts or draft.version == COMPLETION_VERSION:
-                passed.append(PassedDraft(draft, verdict, texts))
+                own.append(draft._replace(wordings=tuple(texts)))
             else:
-                self._drop(ONE_WORDING, draft, verdict)
-        return passed
+                self._drop(ONE_WORDING, draft)
+        return own
 
     def _read_back(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts about their passage whose stem the verifier answers with the key when it reads that."""
@@ -297,28 +324,30 @@ class ExamWriter:
             if own or is_about(one.stem, one.fact.chunk, self._material.common):
                 drafts.append(one)
             else:
-                self._drop(DETAIL, one, None)
+                self._drop(DETAIL, one)
+        self._tell(f"reading {counted(len(drafts), 'question')} back")
         backs = round_trip([_case(one) for one in drafts], self._verifier.model, seed=self._seed)
         kept = []
         for draft, back in zip(drafts, backs, strict=True):
             if isinstance(back, NoReply):
-                self._drop(f"no reply: {back.reason}", draft, None)
+                self._drop(f"no reply: {back.reason}", draft)
             elif back.agreement < self._settings.thresholds.agreement:
-                self._drop(ANSWERED_OTHERWISE, draft._replace(back=back), None)
+                self._drop(ANSWERED_OTHERWISE, draft._replace(back=back))
             else:
                 kept.append(draft._replace(back=back))
         return kept
 
     def _with_wrong_answers(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts with candidates, but those that have too few or in whose stem a filter finds a fault."""
+        self._tell(f"finding wrong answers to {counted(len(drafts), 'question')}")
         spans, most = self._material.pool, self._settings.candidates
         corpus = {one: candidates(one.fact, one.stem, spans, count=most, seed=self._seed) for one in drafts}
         written: dict[Draft, list[str] | NoReply] = {one: list(one.wrong) for one in drafts if one.wrong}
         # Asked again, for other answers, where corpus and model together have too few.
-        for temperature in TEMPERATURES:
+        for number, temperature in enumerate(WRONG_TEMPERATURES):
             wanting = [one for one in drafts if _wants_more(one, corpus[one], written.get(one))]
             asked = [(one.stem, one.fact.span.text, one.fact.span.sentence) for one in wanting]
-            replies = written_answers(asked, self._model, seed=self._seed, temperature=temperature)
+            replies = written_answers(asked, self._model, seed=self._seed + number, temperature=temperature)
             for one, texts in zip(wanting, replies, strict=True):
                 before = written.get(one)
                 written[one] = [*before, *texts] if isinstance(before, list) and isinstance(texts, list) else texts
@@ -326,7 +355,7 @@ class ExamWriter:
         for draft in drafts:
             own = written.get(draft, [])
             if isinstance(own, NoReply):
-                self._drop(f"no reply: {own.reason}", draft, None)
+                self._drop(f"no reply: {own.reason}", draft)
                 continue
             count = max(most - len(own), 0)
             found = candidates(draft.fact, draft.stem, spans, count=count, seed=self._seed) if own else corpus[draft]
@@ -334,22 +363,27 @@ class ExamWriter:
             hint = echoes(draft.stem, draft.fact.span.text)
             alike = [text for text in wrong if hint <= echoes(draft.stem, text)]
             full = draft._replace(wrong=tuple(alike[: self._settings.candidates]))
-            reason = TOO_FEW if len(wrong) < 3 else ECHOES if len(alike) < 3 else None
-            question = self._question(full, None, full.wrong[:3])
-            reason = reason or next((fault for rule in self._filters[:-1] if (fault := rule(question))), None)
-            if reason is None:
+            if len(alike) < 3:
+                self._worded.append((TOO_FEW if len(wrong) < 3 else ECHOES, full))
+                continue
+            question = self._question(full, full.wrong[:3])
+            fault = next((fault for rule in self._filters[:-1] if (fault := rule(question))), None)
+            if fault is None:
                 ready.append(full)
             else:
-                self._drop(reason, full, None)
+                self._drop(fault, full)
         return ready
 
-    def _drop(self, reason: str, draft: Draft, verdict: VerificationResult | None) -> None:
-        question = self._question(draft, verdict, draft.wrong[:3])
+    def _tell(self, doing: str) -> None:
+        wanted = self._settings.questions
+        self._progress(min(len(self.passed), wanted), wanted, doing)
+
+    def _drop(self, reason: str, draft: Draft) -> None:
+        question = self._question(draft, draft.wrong[:3])
         self.dropped.append(Dropped(reason, draft.raw, draft.fact.chunk.id, question))
 
-    def _question(self, draft: Draft, verdict: VerificationResult | None, wrong: Sequence[str]) -> Question:
-        chunk = draft.fact.chunk
-        found = verdict or VerificationResult(None)
+    def _question(self, draft: Draft, wrong: Sequence[str]) -> Question:
+        chunk, found = draft.fact.chunk, draft.verdict
         metadata: dict[str, object] = {
             "model": self._model.name,
             "verifier": self._verifier.model.name,

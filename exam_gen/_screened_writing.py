@@ -11,7 +11,7 @@ from exam_gen.drafting._corpus_distractors import Embed
 from exam_gen.drafting._people import AnsweredQuestion
 from exam_gen.rules._catalogue import rules_of
 from exam_gen.rules._rule import BEYOND, RuleTools, apply_rules, dropped_question
-from examcore import CachedLanguageModel, Chunk, LanguageModel, ReplyStore
+from examcore import CachedLanguageModel, Chunk, Dropped, LanguageModel, ReplyStore
 
 
 def write_screened(
@@ -63,10 +63,16 @@ def write_screened(
             break
         goal += 2 * missing
     kept, spare = found.kept[: settings.questions], found.kept[settings.questions :]
-    lost = [*written.dropped, *found.dropped, *(dropped_question(one, BEYOND) for one in spare)]
+    lost = [*written.dropped, *map(_without_queries, found.dropped), *(dropped_question(one, BEYOND) for one in spare)]
     usage, verifying = written.usage, written.verifying
     if verifier is None:
         usage += judge.usage
     else:
         verifying += judge.usage
     return WrittenExam(list(kept), lost, usage, written.stopped, verifying)
+
+
+def _without_queries(dropped: Dropped) -> Dropped:
+    """What a rule dropped, such as a second question about the same, tests no retrieval either."""
+    question = dropped.question
+    return dropped if question is None else replace(dropped, question=replace(question, queries=()))

@@ -28,7 +28,8 @@ from examcore import (
     ReplyStore,
 )
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int, str], None]
+"""Receives the questions that passed, those wanted, and what is being done."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +63,19 @@ def write_questions(
     """Write questions until `settings.questions` survive or nothing is left to ask for (`stopped` says which).
 
     The same chunks, settings and seed give the same exam; a run that was stopped takes what was answered from
-    `replies`. `verifier` verifies in place of the writer. `embed` (texts to vectors `[n, d]`) brings wrong answers near
-    the key in meaning; without it spelling decides. `progress` is called with survivors so far and wanted. `filters`
-    changes the rules that single questions must pass (see `catalogue.rules_of`); `screening.write_screened` applies
-    them all. `material`, by default found in the chunks, can be kept from an earlier call with the same, and hold
-    people's own questions, which come first: they get wrong answers and are verified as the model's own are.
+    `replies`. `verifier` verifies in place of the writer. `embed` (texts to vectors `[n, d]`) brings wrong answers
+    near the key in meaning; without it spelling decides. `progress` is called with survivors so far, those wanted,
+    and what is being done. `filters` changes the rules that single questions must pass (see `catalogue.rules_of`);
+    `screening.write_screened` applies them all. `material`, by default found in the chunks, can be kept from an
+    earlier call with the same, and hold people's own questions, which come first: they get wrong answers and are
+    verified as the model's own are.
     """
     cached = CachedLanguageModel(model, replies)
-    report = progress or (lambda _done, _wanted: None)
+    tell = progress or (lambda _done, _wanted, _doing: None)
+
+    def report(done: int, wanted: int) -> None:
+        tell(min(done, wanted), wanted, "")
+
     report(0, settings.questions)
     order = random.Random(seed).sample(list(chunks), len(chunks))
     if settings.mode == "paper":
@@ -79,18 +85,18 @@ def write_questions(
     second = CachedLanguageModel(verifier, replies) if verifier is not None else cached
     by_letters = settings.verification == "letters"
     judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
-    writer = ExamWriter(cached, judging, found, settings, seed, arriving(filters))
+    writer = ExamWriter(cached, judging, found, settings, seed, arriving(filters), tell)
     writer.add(found.people)
     there: Sequence[Fact] | Sequence[Chunk] = order if settings.mode == "json" else found.facts
     for start in range(0, len(there), settings.batch):
-        report(min(len(writer.passed), settings.questions), settings.questions)
+        report(len(writer.passed), settings.questions)
         if len(writer.passed) >= settings.questions:
             break
         if settings.mode == "json":
             writer.write_passages(order[start : start + settings.batch])
         else:
             writer.write(found.facts[start : start + settings.batch])
-    report(min(len(writer.passed), settings.questions), settings.questions)
+    report(len(writer.passed), settings.questions)
     stopped = _stopped(len(writer.passed), settings, len(there), "passages" if settings.mode == "json" else "facts")
     verifying = ModelUsage() if second is cached else second.usage
     return WrittenExam(writer.finished(), writer.dropped, cached.usage, stopped, verifying)

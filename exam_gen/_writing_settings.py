@@ -24,6 +24,10 @@ from examcore import (
     Chunk,
 )
 
+TRIED = 2
+"""Facts of a chunk that are asked about for each question wanted of it: one in ten holds, and reading the chunk costs
+more than asking about one more of its facts."""
+
 
 @dataclass(frozen=True)
 class WritingSettings:
@@ -49,6 +53,11 @@ class WritingSettings:
     overlap: tuple[float, ...] = PEOPLE
     completions: float = 0.0
     thresholds: Thresholds = field(default_factory=Thresholds)
+
+    @property
+    def facts_per_chunk(self) -> int:
+        """The most facts of one chunk that are asked about."""
+        return TRIED * self.per_chunk
 
     def __post_init__(self) -> None:
         for name, least in {"questions": 1, "per_chunk": 1, "batch": 1, "max_tokens": 1, "candidates": 3}.items():
@@ -79,5 +88,5 @@ def find_material(
     chunks: Sequence[Chunk], settings: WritingSettings, *, seed: int, embed: Embed | None
 ) -> WritingMaterial:
     """The facts and spans of the chunks (seconds on thousands of them)."""
-    found = facts(chunks, per_chunk=settings.per_chunk, seed=seed)
+    found = facts(chunks, per_chunk=settings.facts_per_chunk, seed=seed)
     return WritingMaterial(found, pool(chunks, embed), common_stems(chunks))

@@ -221,7 +221,7 @@ def material(config: Config, chunks: Sequence[Chunk]) -> WritingSupply:
     found: Sequence[Fact] = ()
     there, each = len(chunks), CHUNKS_PER_SURVIVOR
     if config.exam.mode == "answer-first":
-        found = facts(chunks, per_chunk=config.exam.per_chunk, seed=config.seed)
+        found = facts(chunks, per_chunk=config.exam.facts_per_chunk, seed=config.seed)
         there, each = len(found), FACTS_PER_SURVIVOR
     if not there:
         raise ValueError(f"{config.corpus.source}: no sentence to ask about; wanted prose")

@@ -17,6 +17,7 @@ from examcore import (
     INTERVAL_LEVEL,
     STEM,
     Chunk,
+    Dropped,
     Exam,
     IntervalEstimate,
     Progress,
@@ -27,6 +28,7 @@ from examcore import (
     file_hash,
     mean_interval,
     read_chunks,
+    read_dropped,
     read_exam,
     write_text,
 )
@@ -60,6 +62,12 @@ class Library:
         return read_chunks(self.folder.chunks) if self.folder.chunks.exists() else contexts(self.exam)
 
     @cached_property
+    def questions(self) -> list[Question]:
+        """What retrieval is measured with."""
+        dropped = read_dropped(self.folder.dropped) if self.folder.dropped.is_file() else []
+        return searched_questions(self.exam.questions, dropped)
+
+    @cached_property
     def retrievers(self) -> Mapping[str, Retriever]:
         """The retrievers by name; that of black boxes finds nothing, as they are given no passages."""
         specs = self.grid.grid.retrievers
@@ -77,6 +85,12 @@ class Library:
                     self.indexes[encoder] = passage_index(self.chunks, encoder, progress=report)
 
 
+def searched_questions(exam: Sequence[Question], dropped: Sequence[Dropped]) -> list[Question]:
+    """The questions of the exam, and those dropped for their choices alone: their queries were found to hold."""
+    others = [one.question for one in dropped if one.question is not None and one.question.queries]
+    return list({one.id: one for one in (*exam, *others)}.values())
+
+
 def retrieval_step(steps: Steps, library: Library) -> None:
     """Write how well each retriever that searches finds the source passages: `retrieval.csv`, `retrieval-ranks.csv`."""
     folder, exam = steps.folder, library.exam
@@ -87,12 +101,13 @@ def retrieval_step(steps: Steps, library: Library) -> None:
 
     def measure(report: ReportProgress) -> None:
         retrievers = {one.name: library.retrievers[one.name] for one in searching}
-        found = find_sources(retrievers, searches_of(exam.questions), progress=report)
+        found = find_sources(retrievers, searches_of(library.questions), progress=report)
         _write(folder.retrieval_ranks, RANK_COLUMNS, [row for one in found for row in _ranks(one)])
         _write(folder.retrieval, COLUMNS, [row for one in found for row in _summary(one)])
 
     made_from = {
         "exam": exam.hash,
+        "dropped": [one.id for one in library.questions[len(exam) :]],
         "chunks": file_hash(folder.chunks) if folder.chunks.exists() else "",
         "retrievers": [one.identity for one in searching],
     }
@@ -177,9 +192,9 @@ def measure_retrieval(run: Path, progress: Progress) -> RetrievalTable:
         grid = GridSettings.model_validate(configuration["grid"])
         if all(one.kind in BOUNDS for one in grid.grid.retrievers):
             raise ValueError(f"{folder.record}: no retriever of the grid searches; wanted one such as bm25")
-        steps = Steps(folder, record, progress)
-        retrieval_step(steps, Library(folder, exam, grid))
-    return read_retrieval(folder.retrieval, exam.questions)
+        library = Library(folder, exam, grid)
+        retrieval_step(Steps(folder, record, progress), library)
+    return read_retrieval(folder.retrieval, library.questions)
 
 
 def read_retrieval(path: Path, questions: Sequence[Question]) -> RetrievalTable:

@@ -275,6 +275,11 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
         settings = replace(settings, overlap=overlaps_of_people(users, chunks) or config.exam.overlap)
     encoder = config.writer.encoder
     steps.progress.say(f"exam: {len(chunks):,} passages are searched for what to ask, then questions are written")
+
+    def tell(done: int, wanted: int, doing: str) -> None:
+        steps.progress.doing(doing)
+        report(done, wanted)
+
     with ReplyStore(folder.replies) as replies:
         written = write_screened(
             chunks,
@@ -285,7 +290,7 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
             filters=config.filters,
             embed=None if encoder is None else lambda texts: embed(texts, encoder=encoder),
             verifier=second,
-            progress=report,
+            progress=tell,
             people=answered_questions(users, chunks),
         )
     # What was paid is told even when nothing has come of it.

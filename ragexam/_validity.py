@@ -231,11 +231,12 @@ def validity_step(steps: Steps, library: Library, users: Path) -> None:
 
     def measure(report: ReportProgress) -> None:
         retrievers = {one.name: library.retrievers[one.name] for one in searching}
-        table = compare(retrievers, exam.questions, found, library.chunks, progress=report)
+        table = compare(retrievers, library.questions, found, library.chunks, progress=report)
         write_text(folder.validity, [json.dumps(table.record(), indent=2), "\n"])
 
     made_from = {
         "exam": exam.hash,
+        "dropped": [one.id for one in library.questions[len(exam) :]],
         "chunks": file_hash(folder.chunks) if folder.chunks.exists() else "",
         "users": file_hash(users),
         "retrievers": [one.identity for one in searching],
@@ -263,7 +264,7 @@ def validity_of_run(run: Path, users: Path, progress: Progress) -> ValidityTable
     library.encode(progress)
     retrievers = {name: library.retrievers[name] for name in searching}
     with progress.step("retrieval") as report:
-        return compare(retrievers, library.exam.questions, found, library.chunks, progress=report)
+        return compare(retrievers, library.questions, found, library.chunks, progress=report)
 
 
 def compare(

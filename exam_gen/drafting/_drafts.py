@@ -6,13 +6,16 @@ from typing import NamedTuple
 
 from exam_gen.drafting._facts import Fact
 from exam_gen.drafting._round_trip import RoundTrip
+from exam_gen.drafting._verification import VerificationResult
+from exam_gen.drafting._wordings import Wording
 
 
 class Draft(NamedTuple):
     """A stem for a fact, the text it came from, its prompt version, and what is known of it.
 
     `wrong`: wrong answers to weigh. `queries`: wordings that came with it; a draft without any gets the model's.
-    `back`: the verifier's own answer to the stem.
+    `back`: the verifier's own answer to the stem. `verdict`: what it found of the key, then of the choices. `wordings`:
+    the queries that hold.
     """
 
     fact: Fact
@@ -22,3 +25,5 @@ class Draft(NamedTuple):
     wrong: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
     back: RoundTrip | None = None
+    verdict: VerificationResult = VerificationResult(None)
+    wordings: tuple[Wording, ...] = ()

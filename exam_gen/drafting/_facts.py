@@ -52,7 +52,7 @@ class Fact:
 
 
 def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
-    """At most `per_chunk` facts of each chunk, from different sentences: first every chunk's best, then the seconds.
+    """At most `per_chunk` facts of each chunk, from different sentences, the best first, chunk by chunk.
 
     The order of chunks is drawn from `seed`. A sentence that stands in several chunks is used once; one that stands in
     several documents is not, for none of them is its source.
@@ -62,7 +62,7 @@ def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
     prose = {chunk.id: sentences(chunk.text) for chunk in chunks}
     common = _common_spans(list(prose.values()))
     used = _repeated(chunks, prose)
-    rounds: list[list[Fact]] = [[] for _ in range(per_chunk)]
+    chosen: list[Fact] = []
     for chunk in order:
         jitter = random.Random(f"{seed}:{chunk.id}")
         best = []
@@ -73,10 +73,9 @@ def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
             if found:
                 best.append(max(found, key=lambda fact: fact.score))
         best.sort(key=lambda fact: -fact.score)
-        for place, fact in enumerate(best[:per_chunk]):
-            used.add(fact.span.sentence)
-            rounds[place].append(fact)
-    return [fact for group in rounds for fact in group]
+        chosen += best[:per_chunk]
+        used.update(fact.span.sentence for fact in best[:per_chunk])
+    return chosen
 
 
 def _repeated(chunks: Sequence[Chunk], prose: Mapping[str, Sequence[str]]) -> set[str]:

@@ -57,7 +57,7 @@ class Thresholds:
     margin: float = 1.5
     lift: float = 3.0
     agreement: float = 0.5
-    judgment: float = 2.0
+    judgment: float = 1.0
     rival: float = 0.6
     fit: float = 12.0
 
@@ -133,8 +133,13 @@ class Verifier(Protocol):
     def model(self) -> CachedLanguageModel:
         """The model that is asked."""
 
-    def verdicts(self, cases: Sequence[VerificationCase]) -> list[VerificationResult]:
-        """One verdict per case."""
+    def keys(self, cases: Sequence[VerificationCase]) -> list[VerificationResult]:
+        """Whether the passage makes each key right, before there are wrong answers: one result per case."""
+
+    def verdicts(
+        self, cases: Sequence[VerificationCase], keys: Sequence[VerificationResult]
+    ) -> list[VerificationResult]:
+        """One verdict per case, given what is known of its key."""
 
 
 class LikelihoodVerifier:
@@ -145,19 +150,29 @@ class LikelihoodVerifier:
     def __init__(self, model: CachedLanguageModel, limits: Thresholds) -> None:
         self.model, self._limits = model, limits
 
-    def verdicts(self, cases: Sequence[VerificationCase]) -> list[VerificationResult]:
-        """One verdict per case; a request without reply gives the reason `no reply: ...`."""
-        limits = self._limits
-        choices = {case: tuple(f" {text}" for text in (case.key, *case.wrong)) for case in cases}
+    def keys(self, cases: Sequence[VerificationCase]) -> list[VerificationResult]:
+        """The judgment of each key that is to be judged; a request without reply gives the reason `no reply: ...`."""
         doubtful = [case for case in cases if case.judged]
         judged = self._ask(doubtful, [_judging(case, case.key) for case in doubtful])
-        trusted = [
-            case for case in cases if not case.judged or _holds(judged[case], lambda one: _lead(one) >= limits.judgment)
-        ]
+        return [self._of_key(judged[case]) if case in judged else VerificationResult(None) for case in cases]
+
+    def _of_key(self, judged: Likelihoods | NoReply) -> VerificationResult:
+        if isinstance(judged, NoReply):
+            return VerificationResult(f"no reply: {judged.reason}")
+        lead = _lead(judged)
+        return VerificationResult(None if lead >= self._limits.judgment else DOUBTED, judgment=round(lead, 4))
+
+    def verdicts(
+        self, cases: Sequence[VerificationCase], keys: Sequence[VerificationResult]
+    ) -> list[VerificationResult]:
+        """One verdict per case; a request without reply gives the reason `no reply: ...`."""
+        known = dict(zip(cases, keys, strict=True))
+        choices = {case: tuple(f" {text}" for text in (case.key, *case.wrong)) for case in cases}
+        trusted = [case for case in cases if known[case].reason is None]
         opened = self._ask(trusted, [(open_prompt(c.title, c.passage, c.stem), choices[c]) for c in trusted])
-        good = [case for case in trusted if _holds(opened[case], lambda one: means(one)[0] >= limits.support)]
+        good = [case for case in trusted if _holds(opened[case], lambda one: means(one)[0] >= self._limits.support)]
         alone = self._ask(good, [(closed_prompt(case.stem), choices[case]) for case in good])
-        found = {case: self._verdict(case, judged.get(case), opened.get(case), alone.get(case)) for case in cases}
+        found = known | {case: self._verdict(case, known[case], opened[case], alone.get(case)) for case in trusted}
         found |= self._fitting({case: one for case, one in found.items() if case.statement and one.reason is None})
         found |= self._cleared({case: one for case, one in found.items() if case.loose and one.reason is None})
         return [found[case] for case in cases]
@@ -215,19 +230,16 @@ class LikelihoodVerifier:
     def _verdict(
         self,
         case: VerificationCase,
-        judged: Likelihoods | NoReply | None,
-        opened: Likelihoods | NoReply | None,
+        key: VerificationResult,
+        opened: Likelihoods | NoReply,
         alone: Likelihoods | NoReply | None,
     ) -> VerificationResult:
-        for one in (judged, opened, alone):
+        for one in (opened, alone):
             if isinstance(one, NoReply):
                 return VerificationResult(f"no reply: {one.reason}")
-        lead = round(_lead(judged), 4) if isinstance(judged, Likelihoods) else None
-        if not isinstance(opened, Likelihoods):
-            return VerificationResult(DOUBTED if case.judged else UNSUPPORTED, judgment=lead)
-        if not isinstance(alone, Likelihoods):
-            return VerificationResult(UNSUPPORTED, judgment=lead)
-        return replace(judge(opened, alone, case.wrong, self._limits), judgment=lead)
+        if not isinstance(opened, Likelihoods) or not isinstance(alone, Likelihoods):
+            return replace(key, reason=UNSUPPORTED)
+        return replace(judge(opened, alone, case.wrong, self._limits), judgment=key.judgment)
 
 
 def _judging(case: VerificationCase, answer: str) -> tuple[Prompt, tuple[str, ...]]:
@@ -255,7 +267,11 @@ class LetterVerifier:
     def __init__(self, model: CachedLanguageModel, seed: int) -> None:
         self.model, self._seed = model, seed
 
-    def verdicts(self, cases: Sequence[VerificationCase]) -> list[VerificationResult]:
+    def keys(self, cases: Sequence[VerificationCase]) -> list[VerificationResult]:
+        """Nothing is asked about a key alone."""
+        return [VerificationResult(None) for _ in cases]
+
+    def verdicts(self, cases: Sequence[VerificationCase], _: Sequence[VerificationResult]) -> list[VerificationResult]:
         """One verdict per case; a request without reply gives the reason `no reply: ...`."""
         orders = [list(range(1 + len(case.wrong))) for case in cases]
         for case, order in zip(cases, orders, strict=True):

@@ -29,8 +29,8 @@ WORDS_A_TYPO = 5
 PEOPLE = (0.3, 0.45, 0.55, 0.6, 0.67, 0.75, 0.8, 0.9, 1.0, 1.0)
 """Overlaps of people's questions with the passages that answer them, in ten equal parts: rounded over collections of
 search queries, forum titles and conversations, whose means lie between .5 and .8 (`docs/exam-writing.md`)."""
-TEMPERATURES = (0.0, 0.8, 0.8, 0.8)
-"""One wording as likely as can be, three drawn."""
+TEMPERATURES = (0.0, 0.8, 0.8)
+"""One wording as likely as can be, two drawn."""
 MAX_TOKENS = 32
 """Room for twenty-five words."""
 MOST_WORDS = 25

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from examcore import Dropped, Question, RunFolder, parse_json_object, read_dropped, read_exam, read_text
-from ragexam._retrieval import NO_RETRIEVAL, RetrievalTable, read_retrieval
+from ragexam._retrieval import NO_RETRIEVAL, RetrievalTable, read_retrieval, searched_questions
 from ragexam._validity import ValidityTable
 from ragexam.report._fitted_model import FittedModel, read_fitted_model
 from ragexam.report._pruning import PruningRecord, pruning_record
@@ -106,7 +106,7 @@ def read_evidence(run: Path) -> RunEvidence:
         n_chunks=_count_lines(folder.chunks),
         missing=tuple(missing),
         answers=answers,
-        retrieval=_retrieval(folder.retrieval, questions),
+        retrieval=_retrieval(folder.retrieval, searched_questions(questions, dropped)),
         validity=_validity(folder.validity),
     )
 

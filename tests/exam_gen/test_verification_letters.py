@@ -104,7 +104,8 @@ def test_the_key_is_picked_with_the_passage_and_not_without(
 ) -> None:
     with ReplyStore(":memory:") as store:
         marker = Marker(opened, closed)
-        (verdict,) = LetterVerifier(CachedLanguageModel(marker, store), seed=1).verdicts([CASE])
+        judge = LetterVerifier(CachedLanguageModel(marker, store), seed=1)
+        (verdict,) = judge.verdicts([CASE], judge.keys([CASE]))
     assert (verdict.reason, verdict.letters) == (reason, letters)
     assert "".join(option.text for option in verdict.options) == options
     assert verdict.support is verdict.closed is None
@@ -115,7 +116,8 @@ def test_candidates_stand_in_an_order_that_depends_on_the_question() -> None:
     with ReplyStore(":memory:") as store:
         marker = Marker(["Lisbon"], ["V"])
         cases = [CASE._replace(stem=f"Where was boiler {number} tested?") for number in range(12)]
-        LetterVerifier(CachedLanguageModel(marker, store), seed=1).verdicts(cases)
+        judge = LetterVerifier(CachedLanguageModel(marker, store), seed=1)
+        judge.verdicts(cases, judge.keys(cases))
     places = {re.search(r"^([A-Z])\) Lisbon$", p.user, re.MULTILINE).group(1) for p in marker.asked}  # type: ignore[union-attr]
     assert len(places) > 2
 
@@ -123,7 +125,7 @@ def test_candidates_stand_in_an_order_that_depends_on_the_question() -> None:
 def test_likelihoods_without_reply_are_a_reason_to_drop() -> None:
     with ReplyStore(":memory:") as store:
         verifier = LikelihoodVerifier(CachedLanguageModel(Marker([], []), store), Thresholds())
-        assert [one.reason for one in verifier.verdicts([CASE])] == ["no reply: gone"]
+        assert [one.reason for one in verifier.verdicts([CASE], verifier.keys([CASE]))] == ["no reply: gone"]
 
 
 def chunks() -> list[Chunk]:

@@ -6,14 +6,16 @@ import sys
 import textwrap
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from exam_gen import WritingSettings, WrittenExam, exam_statistics, write_questions, write_screened
+from exam_gen._exam_writer import ECHOES, SETTLED, TOO_FEW
 from exam_gen._prompts import COMPLETION_VERSION, PAPER_VERSION, QUESTION_VERSION
-from exam_gen.drafting._verification import LikelihoodVerifier, Thresholds, VerificationCase
+from exam_gen.drafting._verification import AMBIGUOUS, LikelihoodVerifier, Thresholds, VerificationCase
 from exam_gen.rules import rule_of
 from exam_gen.rules._rule import BEYOND
 from examcore import CachedLanguageModel, Chunk, Exam, Likelihoods, Prompt, ReplyStore
@@ -248,8 +250,44 @@ def test_progress_ends_at_the_wanted_number():
     with ReplyStore(":memory:") as replies:
         settings = WritingSettings(questions=6, batch=4)
         write_questions(corpus(), Scribe(), settings, seed=0, replies=replies, progress=lambda *at: seen.append(at))
-    assert seen[-1] == (6, 6)
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert seen[-1] == (6, 6, "")
+    assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
+    doing = {what.split(" ")[0] for _, _, what in seen if what}
+    assert doing == {"asking", "reading", "judging", "wording", "finding", "weighing"}
+
+
+class Poor(Scribe):
+    """Knows no wrong answers where the key is a place, and the corpus has none but one company's."""
+
+    def _wrong(self, key: str) -> str:
+        return "none"
+
+
+def test_what_fails_by_its_choices_alone_keeps_a_query():
+    few = [replace(one, text=one.text.split("\n")[0]) for one in corpus(3)]
+    written = write(Poor(), chunks=few, questions=12)
+    lost = [one.question for one in written.dropped if one.question is not None and one.question.queries]
+    assert lost
+    assert {one.reason for one in written.dropped if one.question in lost} <= {TOO_FEW, AMBIGUOUS, ECHOES}
+    told = [one.metadata["evidence"] for one in (*written.questions, *lost)]
+    assert len(told) == len(set(told))
+    for one in (*written.questions, *lost):
+        assert [query.kind for query in one.queries] == ["question", "keywords", "typos"]
+
+
+def test_what_the_model_gets_wrong_tests_no_retrieval():
+    class Doubting(Scribe):
+        trusting = False
+
+    assert not any(one.question and one.question.queries for one in write(Doubting()).dropped)
+
+
+def test_no_more_questions_of_a_passage_stay_than_wanted():
+    chunks = corpus(6)
+    written = write(chunks=chunks, questions=12, per_chunk=1)
+    counts = Counter(one.chunk_id for one in written.questions)
+    assert set(counts.values()) == {1}
+    assert SETTLED in {one.reason for one in written.dropped}
 
 
 def test_embeddings_decide_which_wrong_answers_come_near():
@@ -295,7 +333,8 @@ def test_a_wrong_answer_judged_nearly_as_right_as_a_loose_key_is_left_out(loose,
         "Air", "The air was damp. ", "How was the air?", "damp", ("wet", "cold", "dry", "old"), loose=loose
     )
     with ReplyStore(":memory:") as store:
-        (verdict,) = LikelihoodVerifier(CachedLanguageModel(Judge(), store), Thresholds()).verdicts([asked])
+        judge = LikelihoodVerifier(CachedLanguageModel(Judge(), store), Thresholds())
+        (verdict,) = judge.verdicts([asked], judge.keys([asked]))
     assert verdict.reason is None
     assert [option.text for option in verdict.options] == kept
 
@@ -322,7 +361,8 @@ def test_a_wrong_answer_that_makes_a_completed_statement_unlikely_is_left_out(st
         "Air", passage, "How was the air?", "damp", ("wet", "cold", "dry", "ten lakes"), False, False, statement
     )
     with ReplyStore(":memory:") as store:
-        (verdict,) = LikelihoodVerifier(CachedLanguageModel(Reader(), store), Thresholds()).verdicts([asked])
+        judge = LikelihoodVerifier(CachedLanguageModel(Reader(), store), Thresholds())
+        (verdict,) = judge.verdicts([asked], judge.keys([asked]))
     assert verdict.reason == reason
     assert [option.text for option in verdict.options] == kept
 

@@ -147,7 +147,7 @@ def test_a_second_model_verifies_in_place_of_the_writer(tmp_path: Path) -> None:
         result, _ = written(server, tmp_path / "run", "verifier.model=python:examinees:careful")
     exam = read_exam(tmp_path / "run" / "exam.jsonl")
     assert {(q.metadata["model"], q.metadata["verifier"]) for q in exam.questions} == {("scripted", "careful")}
-    assert result["usage"]["writing"]["calls"] < result["usage"]["verifying"]["calls"]
+    assert min(result["usage"][step]["calls"] for step in ("writing", "verifying")) > 8
 
 
 def faulty(server: Server, path: str, body: Body) -> Say:
