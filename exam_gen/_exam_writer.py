@@ -140,6 +140,7 @@ class ExamWriter:
     def write_passages(self, batch: Sequence[Chunk]) -> None:
         """Ask about each chunk, once, for several questions with all that belongs to them."""
         count = self._settings.per_chunk
+        self._tell("asking", f"asking about {counted(len(batch), 'passage')}")
         texts = self._model.replies(
             [questions_prompt(chunk.title, chunk.text, count) for chunk in batch],
             max_tokens=count * TOKENS,
@@ -161,11 +162,11 @@ class ExamWriter:
 
         Last, if completions are wanted, with the sentence itself as the stem.
         """
-        self._tell(f"asking about {counted(len(batch), 'fact')}")
+        self._tell("asking", f"asking about {counted(len(batch), 'fact')}")
         drafts, found = self._asked(batch)
         done = self._verified(drafts)
         again = [own for fact in batch if fact.span.sentence not in done and (own := _completed(fact, found))]
-        self._tell(f"asking otherwise about {counted(len(again), 'fact')}")
+        self._tell("asking otherwise", f"asking otherwise about {counted(len(again), 'fact')}")
         done |= self._verified(self._asked_for_gaps(again))
         again = [fact for fact in again if fact.span.sentence not in done]
         completed = sum(one.version == COMPLETION_VERSION for one in self.passed)
@@ -260,7 +261,7 @@ class ExamWriter:
         each test reads fewer tokens for a draft that it drops than the next.
         """
         ready = self._with_wrong_answers(self._reworded(self._judged(self._read_back(drafts))))
-        self._tell(f"weighing the answers to {counted(len(ready), 'question')}")
+        self._tell("weighing answers", f"weighing the answers to {counted(len(ready), 'question')}")
         verdicts = self._verifier.verdicts([_case(one) for one in ready], [one.verdict for one in ready])
         done = set()
         for asked, verdict in zip(ready, verdicts, strict=True):
@@ -284,7 +285,7 @@ class ExamWriter:
     def _judged(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts whose key the passage makes right."""
         kept = []
-        self._tell(f"judging {counted(len(drafts), 'key')}")
+        self._tell("judging keys", f"judging {counted(len(drafts), 'key')}")
         for draft, verdict in zip(drafts, self._verifier.keys([_case(one) for one in drafts]), strict=True):
             judged = draft._replace(verdict=verdict)
             if verdict.reason is None:
@@ -297,7 +298,7 @@ class ExamWriter:
         """The drafts with their wordings, without those that no wording but the passage's asks for."""
         own = [one._replace(wordings=(_as_asked(one),)) for one in drafts if one.version == PEOPLE_VERSION]
         drafts = [one for one in drafts if one.version != PEOPLE_VERSION]
-        self._tell(f"wording {counted(len(drafts), 'question')} as people ask")
+        self._tell("wording", f"wording {counted(len(drafts), 'question')} as people ask")
         found = wordings(
             [_case(one) for one in drafts],
             self._model,
@@ -325,7 +326,7 @@ class ExamWriter:
                 drafts.append(one)
             else:
                 self._drop(DETAIL, one)
-        self._tell(f"reading {counted(len(drafts), 'question')} back")
+        self._tell("reading back", f"reading {counted(len(drafts), 'question')} back")
         backs = round_trip([_case(one) for one in drafts], self._verifier.model, seed=self._seed)
         kept = []
         for draft, back in zip(drafts, backs, strict=True):
@@ -339,7 +340,7 @@ class ExamWriter:
 
     def _with_wrong_answers(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts with candidates, but those that have too few or in whose stem a filter finds a fault."""
-        self._tell(f"finding wrong answers to {counted(len(drafts), 'question')}")
+        self._tell("wrong answers", f"finding wrong answers to {counted(len(drafts), 'question')}")
         spans, most = self._material.pool, self._settings.candidates
         corpus = {one: candidates(one.fact, one.stem, spans, count=most, seed=self._seed) for one in drafts}
         written: dict[Draft, list[str] | NoReply] = {one: list(one.wrong) for one in drafts if one.wrong}
@@ -374,7 +375,8 @@ class ExamWriter:
                 self._drop(fault, full)
         return ready
 
-    def _tell(self, doing: str) -> None:
+    def _tell(self, step: str, doing: str) -> None:
+        self._model.step = self._verifier.model.step = step
         wanted = self._settings.questions
         self._progress(min(len(self.passed), wanted), wanted, doing)
 

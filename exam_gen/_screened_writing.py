@@ -11,7 +11,7 @@ from exam_gen.drafting._corpus_distractors import Embed
 from exam_gen.drafting._people import AnsweredQuestion
 from exam_gen.rules._catalogue import rules_of
 from exam_gen.rules._rule import BEYOND, RuleTools, apply_rules, dropped_question
-from examcore import CachedLanguageModel, Chunk, Dropped, LanguageModel, ReplyStore
+from examcore import CachedLanguageModel, Chunk, Dropped, LanguageModel, ReplyStore, usage_by_step
 
 
 def write_screened(
@@ -37,6 +37,7 @@ def write_screened(
     """
     rules = rules_of(filters)
     judge = CachedLanguageModel(verifier or model, replies)
+    judge.step = "rules"
     tools = RuleTools(embed, judge, seed)
     goal = settings.questions
     verified = settings.mode != "paper"
@@ -64,12 +65,12 @@ def write_screened(
         goal += 2 * missing
     kept, spare = found.kept[: settings.questions], found.kept[settings.questions :]
     lost = [*written.dropped, *map(_without_queries, found.dropped), *(dropped_question(one, BEYOND) for one in spare)]
-    usage, verifying = written.usage, written.verifying
+    usage, verifying, steps = written.usage, written.verifying, usage_by_step(written.steps, judge.steps)
     if verifier is None:
         usage += judge.usage
     else:
         verifying += judge.usage
-    return WrittenExam(list(kept), lost, usage, written.stopped, verifying)
+    return WrittenExam(list(kept), lost, usage, written.stopped, verifying, steps)
 
 
 def _without_queries(dropped: Dropped) -> Dropped:

@@ -26,6 +26,7 @@ from examcore import (
     ModelUsage,
     Question,
     ReplyStore,
+    usage_by_step,
 )
 
 Progress = Callable[[int, int, str], None]
@@ -37,7 +38,7 @@ class WrittenExam:
     """The surviving questions, everything lost on the way, what it cost, and why writing stopped.
 
     `stopped` is empty where the wanted number was reached, else what was used up. `verifying` is the cost of a verifier
-    that is not the writer.
+    that is not the writer; `steps` is the cost of both by what it was for.
     """
 
     questions: list[Question]
@@ -45,6 +46,7 @@ class WrittenExam:
     usage: ModelUsage
     stopped: str
     verifying: ModelUsage = field(default_factory=ModelUsage)
+    steps: Mapping[str, ModelUsage] = field(default_factory=dict)
 
 
 def write_questions(
@@ -79,8 +81,10 @@ def write_questions(
     report(0, settings.questions)
     order = random.Random(seed).sample(list(chunks), len(chunks))
     if settings.mode == "paper":
+        cached.step = "asking"
         kept, dropped = write_in_free_text(order, cached, settings.questions, settings.batch, seed, report, filters)
-        return WrittenExam(kept, dropped, cached.usage, _stopped(len(kept), settings, len(order), "chunks"))
+        stopped = _stopped(len(kept), settings, len(order), "chunks")
+        return WrittenExam(kept, dropped, cached.usage, stopped, steps=cached.steps)
     found = material or find_material(chunks, settings, seed=seed, embed=embed)
     second = CachedLanguageModel(verifier, replies) if verifier is not None else cached
     by_letters = settings.verification == "letters"
@@ -99,7 +103,8 @@ def write_questions(
     report(len(writer.passed), settings.questions)
     stopped = _stopped(len(writer.passed), settings, len(there), "passages" if settings.mode == "json" else "facts")
     verifying = ModelUsage() if second is cached else second.usage
-    return WrittenExam(writer.finished(), writer.dropped, cached.usage, stopped, verifying)
+    steps = cached.steps if second is cached else usage_by_step(cached.steps, second.steps)
+    return WrittenExam(writer.finished(), writer.dropped, cached.usage, stopped, verifying, steps)
 
 
 def _stopped(done: int, settings: WritingSettings, total: int, what: str) -> str:

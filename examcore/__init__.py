@@ -67,7 +67,7 @@ from examcore._rank_correlation import (
     kendall,
 )
 from examcore._records import STEM, Chunk, Document, Dropped, Exam, Query, Question
-from examcore._reply_store import CachedLanguageModel, ModelUsage, ReplyStore, StoredReply
+from examcore._reply_store import CachedLanguageModel, ModelUsage, ReplyStore, StoredReply, usage_by_step
 from examcore._run_folder import RunFolder, RunRecord, file_hash, fingerprint_of
 from examcore._sentences import TextUnit, text_units
 from examcore._words import (
@@ -169,6 +169,7 @@ __all__ = [
     "unique_ids",
     "unwrapped",
     "up_to_stop",
+    "usage_by_step",
     "wilson",
     "word_bag",
     "write_chunks",

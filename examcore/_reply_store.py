@@ -33,7 +33,10 @@ _TABLE = """CREATE TABLE IF NOT EXISTS replies (
 
 @dataclass(frozen=True)
 class ModelUsage:
-    """What the replies of one exam cost when they were made; `cached` of the `calls` came from the file."""
+    """What the replies of one exam cost when they were made; `cached` of the `calls` came from the file.
+
+    `prompt_tokens` are those read: of a model here without what it had read before, of a server as billed.
+    """
 
     calls: int = 0
     cached: int = 0
@@ -43,6 +46,12 @@ class ModelUsage:
 
     def __add__(self, other: ModelUsage) -> ModelUsage:
         return ModelUsage(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+
+
+def usage_by_step(*costs: Mapping[str, ModelUsage]) -> dict[str, ModelUsage]:
+    """What several models' answers cost together, by the step they served."""
+    steps = dict.fromkeys(step for one in costs for step in one)
+    return {step: sum((one.get(step, ModelUsage()) for one in costs), ModelUsage()) for step in steps}
 
 
 @dataclass(frozen=True)
@@ -93,14 +102,20 @@ class ReplyStore:
 
 
 class CachedLanguageModel:
-    """A language model that looks into a store first and counts what its answers cost."""
+    """A language model that looks into a store first and counts what its answers cost, by the `step` they serve."""
 
     def __init__(self, model: LanguageModel, store: ReplyStore) -> None:
         self.name, self._model, self._store = model.name, model, store
         # What else decides a model's numbers (dtype, device), when it says so.
         settings = dict(getattr(model, "settings", None) or {})
         self._identity = f"{model.name} {json.dumps(settings, sort_keys=True, default=str)}"
-        self.usage = ModelUsage()
+        self.step = ""
+        self.steps: dict[str, ModelUsage] = {}
+
+    @property
+    def usage(self) -> ModelUsage:
+        """What all answers cost."""
+        return sum(self.steps.values(), ModelUsage())
 
     @property
     def context_tokens(self) -> int:
@@ -136,16 +151,17 @@ class CachedLanguageModel:
             return self._read(keys, missing, lost, json.loads)
         if not missing:
             return self._read(keys, (), {}, json.loads)
-        start = time.perf_counter()
+        start, before = time.perf_counter(), self._tokens_read
         if schema is not None and isinstance(model, WritesJson):
             texts = model.generate_json(prompts, schema, **asked)
         else:
             texts = model.generate(prompts, stop=stop, **asked)
         seconds = (time.perf_counter() - start) / len(prompts)
+        read = self._shares_read(prompts, before)
         self._store.add(
             [
-                StoredReply(key, json.dumps(text), self._prompt_tokens(prompt), model.count_tokens(text), seconds)
-                for key, prompt, text in zip(keys, prompts, texts, strict=True)
+                StoredReply(key, json.dumps(text), tokens, model.count_tokens(text), seconds)
+                for key, tokens, text in zip(keys, read, texts, strict=True)
             ]
         )
         return self._read(keys, range(len(keys)), {}, json.loads)
@@ -179,15 +195,16 @@ class CachedLanguageModel:
         The seconds between two arrivals are the later one's: together they are the time that passed.
         """
         lost: dict[str, NoReply] = {}
-        before = time.perf_counter()
+        before, known = time.perf_counter(), self._tokens_read
         for one in arrivals:
             now = time.perf_counter()
             if isinstance(one.value, NoReply):
                 lost[keys[one.place]] = one.value
                 continue
+            read = one.prompt_tokens if known is None else (self._tokens_read or 0) - known
             value = text(one.value)
-            self._store.add([StoredReply(keys[one.place], value, one.prompt_tokens, one.written_tokens, now - before)])
-            before = now
+            self._store.add([StoredReply(keys[one.place], value, read, one.written_tokens, now - before)])
+            before, known = now, self._tokens_read
         return lost
 
     def _read(
@@ -202,7 +219,8 @@ class CachedLanguageModel:
                 found.append(lost.get(key) or NoReply("the model gave no answer to this prompt"))
                 continue
             cost = (reply.prompt_tokens, reply.written_tokens, reply.seconds)
-            self.usage += ModelUsage(1, int(place not in made), *cost)
+            spent = ModelUsage(1, int(place not in made), *cost)
+            self.steps[self.step] = self.steps.get(self.step, ModelUsage()) + spent
             found.append(read(reply.value))
         return found
 
@@ -211,8 +229,18 @@ class CachedLanguageModel:
             raise FailedError(f"model {self.name}: no reply: {found.reason}")
         return found
 
-    def _prompt_tokens(self, prompt: Prompt) -> int:
-        return sum(self._model.count_tokens(part) for part in (prompt.system, prompt.user, prompt.reply) if part)
+    @property
+    def _tokens_read(self) -> int | None:
+        """What a model that counts has read so far."""
+        return getattr(self._model, "tokens_read", None)
+
+    def _shares_read(self, prompts: Sequence[Prompt], before: int | None) -> list[int]:
+        """The tokens read for each prompt of a batch: its share of what the model counted, else its length."""
+        if before is None:
+            parts = [[one for one in (prompt.system, prompt.user, prompt.reply) if one] for prompt in prompts]
+            return [sum(map(self._model.count_tokens, own)) for own in parts]
+        share, rest = divmod((self._tokens_read or 0) - before, len(prompts))
+        return [share + (place < rest) for place in range(len(prompts))]
 
 
 def _as_likelihoods(value: str) -> Likelihoods:

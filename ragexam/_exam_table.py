@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import isnan
 from pathlib import Path
 from typing import Any
 
 from exam_gen import Baseline, ExamStatistics, Spread, exam_statistics
-from examcore import RunFolder, read_documents, read_dropped, read_exam, read_pool
+from examcore import ModelUsage, RunFolder, RunRecord, read_documents, read_dropped, read_exam, read_pool
 from examcore.console import aligned_rows, counts_text, jsonable, printable
 
 
 @dataclass(frozen=True)
 class ExamTable:
-    """The statistics of an exam and Bloom's levels that no question has."""
+    """The statistics of an exam, Bloom's levels that no question has, and what each step of writing cost, if known."""
 
     statistics: ExamStatistics
     uncovered_levels: tuple[str, ...]
+    costs: Mapping[str, ModelUsage] = field(default_factory=dict)
+
+    @property
+    def tokens_per_question(self) -> tuple[float, float] | None:
+        """Tokens that models read and wrote for a question of the exam or its pool; None where that is not known."""
+        count = self.statistics.surviving + self.statistics.set_aside
+        total = sum(self.costs.values(), ModelUsage())
+        return (total.prompt_tokens / count, total.written_tokens / count) if count and total.calls else None
 
     def record(self) -> dict[str, Any]:
         """The table as JSON types; NaN becomes null."""
         statistics: dict[str, Any] = jsonable(self.statistics.as_dict())
-        return {**statistics, "uncovered_levels": list(self.uncovered_levels)}
+        each = self.tokens_per_question
+        cost = {
+            "tokens_read_per_question": each and round(each[0], 1),
+            "steps": {name: asdict(one) for name, one in self.costs.items()},
+        }
+        return {**statistics, "uncovered_levels": list(self.uncovered_levels), "cost": cost}
 
     def lines(self) -> list[str]:
         """The table for a reader."""
@@ -53,8 +66,17 @@ class ExamTable:
                 *_missing("Bloom levels without a question", self.uncovered_levels),
                 *_missing("topics without a question", found.uncovered_topics),
                 ("asked about", f"{found.documents} documents, {found.chunks} passages"),
+                *self._cost_rows(),
             ]
         )
+
+    def _cost_rows(self) -> list[tuple[str, str]]:
+        if (each := self.tokens_per_question) is None:
+            return []
+        return [
+            ("tokens for a question", f"{each[0]:,.0f} read, {each[1]:,.0f} written"),
+            *((f"tokens for {name}", _cost_text(one)) for name, one in self.costs.items()),
+        ]
 
 
 def exam_table(exam: Path) -> ExamTable:
@@ -81,7 +103,20 @@ def exam_table(exam: Path) -> ExamTable:
         pool=read_pool(folder.shots) if own else (),
         topics={one.topic for one in read_documents(folder.corpus)} if own and folder.corpus.is_file() else (),
     )
-    return ExamTable(found, tuple(level for level in LEVELS if level not in found.labels.get("bloom", {})))
+    uncovered = tuple(level for level in LEVELS if level not in found.labels.get("bloom", {}))
+    return ExamTable(found, uncovered, _costs(folder) if own else {})
+
+
+def _costs(folder: RunFolder) -> dict[str, ModelUsage]:
+    """What each step of writing cost, from the record of a run."""
+    if not folder.record.is_file():
+        return {}
+    usage = RunRecord.open(folder).content.get("usage", {})
+    return {name: ModelUsage(**cost) for name, cost in usage.get("steps", {}).items()}
+
+
+def _cost_text(cost: ModelUsage) -> str:
+    return f"{cost.prompt_tokens:,} read, {cost.written_tokens:,} written, {cost.seconds:.0f} s"
 
 
 def _listed(name: str, counts: Mapping[str, object]) -> list[tuple[str, str]]:

@@ -169,6 +169,7 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
 
     def write(report: ReportProgress) -> None:
         _write_questions(steps, config, writer(), report)
+        steps.record.save()
         steps.record.content["statistics"] = exam_table(folder.path).record()
 
     source = {"source": corpus.source, "sample": corpus.sample, "seed": config.seed, **steps.record.content["inputs"]}
@@ -247,7 +248,7 @@ def report_step(steps: Steps) -> RunSummary:
     record.content["summary"] = summarize(findings).record()
     record.save()
     steps.do("report", {"at": time.time()}, [steps.folder.report], write)
-    summary = replace(summarize(findings), seconds=record.seconds)
+    summary = replace(summarize(findings), seconds=record.seconds, process=record.content["process"])
     record.content["summary"] = summary.record()
     record.save()
     return summary
@@ -296,6 +297,7 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
     # What was paid is told even when nothing has come of it.
     works = [("writing", model, written.usage), *([("verifying", second, written.verifying)] if second else [])]
     steps.record.content["usage"] = spent = usage_record(works)
+    spent["steps"] = {name: asdict(cost) for name, cost in written.steps.items()}
     if written.stopped:
         also = f" and {config.pool} for the pool" if config.pool else ""
         spent["notes"].append(

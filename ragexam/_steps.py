@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +68,24 @@ class Steps:
                 work(report)
             done = True
         finally:
+            self._note_process()
             self.record.spend(name, time.monotonic() - began, done=done)
+
+    def _note_process(self) -> None:
+        """Keep the most memory that a process of this run took, and the longest time it said nothing."""
+        kept = self.record.content.get("process", {})
+        now = {"peak_memory_bytes": peak_memory_bytes(), "longest_silence_seconds": self.progress.longest_silence}
+        self.record.content["process"] = {name: max(value, kept.get(name, 0)) for name, value in now.items()}
+
+
+def peak_memory_bytes() -> int:
+    """The most memory that this process has taken so far; 0 where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 def source_hash(source: str) -> str:

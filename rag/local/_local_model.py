@@ -54,6 +54,9 @@ class LocalModel:
         self._vocabulary = Vocabulary(tokenizer, self._eos)
         self._prefixes = PrefixCache(model, block=block, keep=keep)
         self._batches = BatchScorer(model, self._prefixes.blocks, block=min(block, MAX_SHARED_BLOCK), size=size)
+        self.tokens_read = 0
+        """Tokens computed so far, padding included, without those written and those taken from the cache."""
+        model.base_model.register_forward_pre_hook(self._count, with_kwargs=True)
         self.settings: Mapping[str, object] = {
             "model": name,
             **(settings or {}),
@@ -171,6 +174,11 @@ class LocalModel:
             with torch.inference_mode():
                 found = _measured(joints[place], self._score(joints[place]))
             yield Arrival(place, found, found.prompt_tokens, 0)
+
+    def _count(self, _: object, given: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        ids = named["input_ids"] if "input_ids" in named else given[0]
+        if ids is not None and ids.shape[1] > 1:  # passes of one token a row write
+            self.tokens_read += ids.numel()
 
     def _scorable(self, prompt: Prompt, continuations: Sequence[str]) -> EncodedContinuations:
         joint = self._joint(prompt, self.render(prompt), [self._quoted(one) for one in continuations])

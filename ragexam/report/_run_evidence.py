@@ -53,6 +53,17 @@ class RunEvidence:
         return self._part("configuration")
 
     @property
+    def process(self) -> Mapping[str, float]:
+        """The most memory a process of the run took, in bytes, and the longest time it said nothing, in seconds."""
+        return self._part("process")
+
+    @property
+    def tokens_read_per_question(self) -> float | None:
+        """Tokens that models read for each question written; None where that is not known."""
+        found: float | None = self._part("statistics").get("cost", {}).get("tokens_read_per_question")
+        return found
+
+    @property
     def seconds(self) -> Mapping[str, float]:
         """Seconds per step of the run."""
         steps = self._part("steps")

@@ -141,10 +141,11 @@ def value_of_passages(scores: pd.DataFrame) -> IntervalEstimate:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The few numbers of a run that its record keeps, and the seconds of each step."""
+    """The few numbers of a run that its record keeps, with the seconds of each step and what its processes took."""
 
     findings: RunFindings
     seconds: Mapping[str, float]
+    process: Mapping[str, float]
 
     def record(self) -> dict[str, object]:
         """The summary as JSON types; numbers that cannot be said are null."""
@@ -167,6 +168,9 @@ class RunSummary:
             **{name: evidence.sitting.get(name, {}) for name in ("unparsed", "truncated")},
             "notes": evidence.notes,
             "seconds": dict(self.seconds),
+            "tokens_read_per_question": evidence.tokens_read_per_question,
+            "peak_memory_bytes": self.process.get("peak_memory_bytes") or None,
+            "longest_silence_seconds": round(self.process.get("longest_silence_seconds", 0.0), 1) or None,
         }
 
     def lines(self) -> list[str]:
@@ -188,7 +192,7 @@ class RunSummary:
 
 def summarize(findings: RunFindings) -> RunSummary:
     """The summary of what was found in a run."""
-    return RunSummary(findings, findings.evidence.seconds)
+    return RunSummary(findings, findings.evidence.seconds, findings.evidence.process)
 
 
 def _best(verdict: FacetVerdict) -> Mapping[str, object]:

@@ -1,6 +1,6 @@
 import pytest
 
-from examcore import CachedLanguageModel, ModelUsage, Prompt, ReplyStore, StoredReply
+from examcore import CachedLanguageModel, ModelUsage, Prompt, ReplyStore, StoredReply, usage_by_step
 from tests.scripted_model import ScriptedModel
 
 
@@ -70,6 +70,41 @@ def test_usage_adds_up_and_tells_what_was_cached():
         assert (cached.usage.calls, cached.usage.cached) == (4, 2)
         assert cached.usage.prompt_tokens == 2 * 3
         assert cached.usage.written_tokens == 2 * 7
+
+
+class Counting(Echo):
+    """Reads a prompt's words but those of prompts before it, as a cache of beginnings does."""
+
+    tokens_read = 0
+
+    def generate(self, prompts, **options):
+        self.tokens_read += 5
+        return super().generate(prompts, **options)
+
+    def log_likelihoods(self, prompt, continuations):
+        self.tokens_read += 7
+        return super().log_likelihoods(prompt, continuations)
+
+
+def test_what_a_model_counts_as_read_is_what_its_answers_cost_by_step_even_when_they_come_from_the_store():
+    with ReplyStore(":memory:") as store:
+        for model in (Counting(), Counting()):
+            cached = CachedLanguageModel(model, store)
+            cached.step = "asking"
+            cached.generate([Prompt("one two"), Prompt("three")], max_tokens=5)
+            cached.step = "weighing"
+            cached.all_log_likelihoods([(Prompt("a"), ("x",)), (Prompt("b"), ("y",))])
+            assert {step: cost.prompt_tokens for step, cost in cached.steps.items()} == {"asking": 5, "weighing": 14}
+            assert cached.usage.prompt_tokens == 19
+        assert model.tokens_read == 0
+
+
+def test_costs_of_two_models_add_up_by_step():
+    one, two = ModelUsage(1, 0, 2, 3, 0.5), ModelUsage(1, 1, 1, 1, 0.5)
+    assert usage_by_step({"a": one}, {"a": two, "b": two}) == {"a": one + two, "b": two}
+
+
+def test_usage_is_a_sum():
     assert ModelUsage(1, 0, 2, 3, 0.5) + ModelUsage(1, 1, 1, 1, 0.5) == ModelUsage(2, 1, 3, 4, 1.0)
 
 

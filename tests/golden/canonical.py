@@ -18,6 +18,7 @@ import yaml
 DIGITS = 9
 VOLATILE = {
     *("seconds", "seconds_per_answer", "date", "when", "time", "written", "versions", "version", "packages", "python"),
+    *("peak_memory_bytes", "longest_silence_seconds"),
     *("machine", "load", "processors", "threads", "memory_gb", "disk_gb", "fingerprint", "fingerprints", "steps_done"),
 }
 """Keys whose values differ from run to run or from machine to machine."""

@@ -78,6 +78,8 @@ def test_prompts_that_begin_alike_share_whole_blocks(tiny_folder: Callable[..., 
     second = model.log_likelihoods(Prompt(user=STORY + "Second, a longer one?"), [" ships"])
     assert sum(seen[:before]) >= first.prompt_tokens
     assert sum(seen[before:]) <= second.prompt_tokens - (first.prompt_tokens // 16 - 2) * 16
+    assert model.tokens_read == sum(count for count in seen if count > 1)
+    assert first.prompt_tokens < model.tokens_read < first.prompt_tokens + second.prompt_tokens
     assert plain(model, Prompt(user=STORY + "Second, a longer one?"), [" ships"])[0] == pytest.approx(
         second.sums, abs=1e-3
     )

@@ -93,7 +93,10 @@ def test_an_exam_file_of_ones_own_has_statistics_without_losses(run: Path, tmp_p
 
 def test_tables_are_printed_for_readers_and_for_programs(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     statistics_command(run)
-    assert re.search(r"^surviving +20$", capsys.readouterr().out, re.MULTILINE)
+    printed = capsys.readouterr().out
+    assert re.search(r"^surviving +20$", printed, re.MULTILINE)
+    assert re.search(r"^tokens for a question +[\d,]+ read, [\d,]+ written$", printed, re.MULTILINE)
+    assert re.search(r"^tokens for weighing answers +[\d,]+ read", printed, re.MULTILINE)
     statistics_command(run, as_json=True)
     assert json.loads(capsys.readouterr().out) == exam_table(run).record()
     corpus(str(run))

@@ -58,7 +58,8 @@ def results(run: Path) -> dict[str, object]:
             "SELECT exam, pipeline, question, chosen, correct, log_likelihoods, unconditional, passages FROM answers"
         ).fetchall()
     summary = json.loads((run / "run.json").read_text())["summary"]
-    del summary["seconds"]
+    for name in ("seconds", "peak_memory_bytes", "longest_silence_seconds"):
+        del summary[name]
     files = ["corpus.jsonl", "chunks.jsonl", "exam.jsonl", "shots.jsonl", "dropped.jsonl", "responses.csv"]
     files += ["fit/items.csv", "fit/abilities.csv", "fit/components.csv", "pruned/prune.json"]
     return {"answers": sorted(rows), "summary": summary, **{name: (run / name).read_text() for name in files}}
@@ -90,6 +91,9 @@ def test_the_summary_holds_the_numbers_of_the_plan(finished: Path) -> None:
     assert 0 < gain["low"] < gain["estimate"] < gain["high"] <= 1
     assert set(summary["best"]) == {"llm", "retriever", "icl"}
     assert summary["best"]["retriever"]["level"] == "bm25"
+    assert 5e7 < summary["peak_memory_bytes"] < 1e11
+    assert 0 < summary["longest_silence_seconds"] < 60
+    assert summary["tokens_read_per_question"] > 100
     assert set(summary["seconds"]) == {"corpus", "chunks", "exam", "answers", "retrieval", "fit", "prune", "report"}
 
 
