@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -130,6 +131,8 @@ class ExamWriter:
         self.passed: list[Draft] = []
         self.dropped: list[Dropped] = []
         self._worded: list[tuple[str | None, Draft]] = []
+        self.out_of_time = False
+        self._began, self._longest = time.monotonic(), 0.0
 
     def add(self, people: Sequence[AnsweredQuestion]) -> None:
         """Verify people's own questions."""
@@ -156,6 +159,7 @@ class ExamWriter:
             drafts += found[:count]
             self.dropped += dropped
         self._verified(drafts)
+        self._has_time()
 
     def write(self, batch: Sequence[Fact]) -> None:
         """Ask about each fact in the model's own way; where that failed, for what a gap in its sentence leaves out.
@@ -165,6 +169,8 @@ class ExamWriter:
         self._tell("asking", f"asking about {counted(len(batch), 'fact')}")
         drafts, found = self._asked(batch)
         done = self._verified(drafts)
+        if not self._has_time():
+            return
         again = [own for fact in batch if fact.span.sentence not in done and (own := _completed(fact, found))]
         self._tell("asking otherwise", f"asking otherwise about {counted(len(again), 'fact')}")
         done |= self._verified(self._asked_for_gaps(again))
@@ -173,6 +179,7 @@ class ExamWriter:
         room = int(self._settings.completions * self._settings.questions) - completed
         stems = [(fact, completion_stem(fact.chunk.title, fact.gapped)) for fact in again[: max(room, 0)]]
         self._verified([Draft(fact, stem, fact.gapped, COMPLETION_VERSION) for fact, stem in stems])
+        self._has_time()
 
     def finished(self) -> list[Question]:
         """The wanted number of questions, with wrong answers, positions and queries chosen over the whole exam.
@@ -198,6 +205,13 @@ class ExamWriter:
             for draft, wrong, asked in zip(kept, triples, queries[: len(kept)], strict=True)
         ]
         return list(shuffle_exam(questions, self._seed))
+
+    def _has_time(self) -> bool:
+        """Whether another part of a batch fits into the time for writing, going by the longest so far."""
+        now = time.monotonic()
+        self._longest, self._began = max(self._longest, now - self._began), now
+        self.out_of_time = bool(self.passed) and now + self._longest > self._material.until
+        return not self.out_of_time
 
     def _asked(self, batch: Sequence[Fact]) -> tuple[list[Draft], dict[str, Fact]]:
         """The model's questions about the facts' sentences, and the facts with the keys it chose, by sentence."""
@@ -260,6 +274,8 @@ class ExamWriter:
         Drafts are read back, their keys judged, then reworded, given wrong answers and weighed: in this order, because
         each test reads fewer tokens for a draft that it drops than the next.
         """
+        if not drafts:
+            return set()
         ready = self._with_wrong_answers(self._reworded(self._judged(self._read_back(drafts))))
         self._tell("weighing answers", f"weighing the answers to {counted(len(ready), 'question')}")
         verdicts = self._verifier.verdicts([_case(one) for one in ready], [one.verdict for one in ready])

@@ -62,7 +62,7 @@ def write_screened(
         missing = settings.questions - len(found.kept)
         if missing <= 0 or len(written.questions) < goal:
             break
-        goal += 2 * missing
+        goal += missing
     kept, spare = found.kept[: settings.questions], found.kept[settings.questions :]
     lost = [*written.dropped, *map(_without_queries, found.dropped), *(dropped_question(one, BEYOND) for one in spare)]
     usage, verifying, steps = written.usage, written.verifying, usage_by_step(written.steps, judge.steps)
@@ -70,7 +70,9 @@ def write_screened(
         usage += judge.usage
     else:
         verifying += judge.usage
-    return WrittenExam(list(kept), lost, usage, written.stopped, verifying, steps)
+    if missing <= 0:  # more passed than were wanted, though not as many as the last round asked for
+        written = replace(written, stopped="", out_of_time=False)
+    return replace(written, questions=list(kept), dropped=lost, usage=usage, verifying=verifying, steps=steps)
 
 
 def _without_queries(dropped: Dropped) -> Dropped:

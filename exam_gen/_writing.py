@@ -37,7 +37,8 @@ Progress = Callable[[int, int, str], None]
 class WrittenExam:
     """The surviving questions, everything lost on the way, what it cost, and why writing stopped.
 
-    `stopped` is empty where the wanted number was reached, else what was used up. `verifying` is the cost of a verifier
+    `stopped` is empty where the wanted number was reached, else what was used up; `out_of_time` says that it was the
+    time for writing. `verifying` is the cost of a verifier
     that is not the writer; `steps` is the cost of both by what it was for.
     """
 
@@ -47,6 +48,7 @@ class WrittenExam:
     stopped: str
     verifying: ModelUsage = field(default_factory=ModelUsage)
     steps: Mapping[str, ModelUsage] = field(default_factory=dict)
+    out_of_time: bool = False
 
 
 def write_questions(
@@ -94,7 +96,7 @@ def write_questions(
     there: Sequence[Fact] | Sequence[Chunk] = order if settings.mode == "json" else found.facts
     for start in range(0, len(there), settings.batch):
         report(len(writer.passed), settings.questions)
-        if len(writer.passed) >= settings.questions:
+        if len(writer.passed) >= settings.questions or writer.out_of_time:
             break
         if settings.mode == "json":
             writer.write_passages(order[start : start + settings.batch])
@@ -104,7 +106,9 @@ def write_questions(
     stopped = _stopped(len(writer.passed), settings, len(there), "passages" if settings.mode == "json" else "facts")
     verifying = ModelUsage() if second is cached else second.usage
     steps = cached.steps if second is cached else usage_by_step(cached.steps, second.steps)
-    return WrittenExam(writer.finished(), writer.dropped, cached.usage, stopped, verifying, steps)
+    if over := writer.out_of_time and bool(stopped):
+        stopped = f"the {settings.minutes:g} minutes for writing were over; the same command writes on"
+    return WrittenExam(writer.finished(), writer.dropped, cached.usage, stopped, verifying, steps, over)
 
 
 def _stopped(done: int, settings: WritingSettings, total: int, what: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -41,6 +43,7 @@ class WritingSettings:
     shares of their content words that the queries have in common with their passages, of which the exam takes equal
     parts (default: those of people's questions). `completions`: the share of `questions`, the wanted number, that may
     complete a sentence of the passage, where no question about it held. `thresholds`: what verification asks for.
+    `minutes`: write no longer than that, but until one question has passed.
     """
 
     questions: int = 64
@@ -53,6 +56,7 @@ class WritingSettings:
     overlap: tuple[float, ...] = PEOPLE
     completions: float = 0.0
     thresholds: Thresholds = field(default_factory=Thresholds)
+    minutes: float | None = None
 
     @property
     def facts_per_chunk(self) -> int:
@@ -63,6 +67,9 @@ class WritingSettings:
         for name, least in {"questions": 1, "per_chunk": 1, "batch": 1, "max_tokens": 1, "candidates": 3}.items():
             if getattr(self, name) < least:
                 raise ValueError(f"writing: {name} is {getattr(self, name)}; wanted at least {least}")
+        if self.minutes is not None and (self.minutes <= 0 or self.mode == "paper"):
+            wanted = "a number above 0, and none where mode is paper"
+            raise ValueError(f"writing: minutes is {self.minutes}; wanted {wanted}")
         if not 0 <= self.completions <= 1:
             raise ValueError(f"writing: completions is {self.completions}; wanted a share from 0 to 1")
         if not self.overlap or not all(0 <= one <= 1 for one in self.overlap):
@@ -76,17 +83,22 @@ class WritingSettings:
 
 
 class WritingMaterial(NamedTuple):
-    """What can be asked for in a corpus, what can stand beside a key, its common words, and what people asked."""
+    """What can be asked for in a corpus, what can stand beside a key, its common words, and what people asked.
+
+    `until` is when writing ends, in seconds of `time.monotonic`.
+    """
 
     facts: Sequence[Fact]
     pool: DistractorPool
     common: frozenset[str]
     people: Sequence[AnsweredQuestion] = ()
+    until: float = math.inf
 
 
 def find_material(
     chunks: Sequence[Chunk], settings: WritingSettings, *, seed: int, embed: Embed | None
 ) -> WritingMaterial:
-    """The facts and spans of the chunks (seconds on thousands of them)."""
+    """The facts and spans of the chunks (seconds on thousands of them); the time for writing begins."""
+    until = math.inf if settings.minutes is None else time.monotonic() + 60 * settings.minutes
     found = facts(chunks, per_chunk=settings.facts_per_chunk, seed=seed)
-    return WritingMaterial(found, pool(chunks, embed), common_stems(chunks))
+    return WritingMaterial(found, pool(chunks, embed), common_stems(chunks), until=until)

@@ -128,6 +128,10 @@ class RunRecord:
         steps[step]["done"] = False
         self.save()
 
+    def reopen(self, step: str) -> None:
+        """Note that a step that was finished is to be gone on with."""
+        self.content["steps"].get(step, {})["done"] = False
+
     def spend(self, step: str, seconds: float, *, done: bool) -> None:
         """Add the time a step took, over all attempts, and note whether it is finished."""
         entry = self.content["steps"][step]

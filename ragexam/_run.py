@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -77,6 +78,7 @@ def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) ->
         if steps.record.fingerprint("answers") is None:
             prepare_models(config.grid.models, config.grid.grid.examinees, progress)
         exam = write_steps(steps, config)
+        _set_aside_answers(folder, exam, progress)
         library = Library(folder, exam, config.grid)
         sit_step(steps, library, config.seed, engine)
         retrieval_step(steps, library)
@@ -176,11 +178,15 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
     source |= {"layout": corpus.layout, "select": asdict(corpus.select)}
     cutting = {**source, "bounds": asdict(corpus.chunks)}
     authors = {"writer": config.writer.identity, "verifier": config.verifier and config.verifier.identity}
-    writing = {**cutting, **authors, "exam": asdict(config.exam), "pool": config.pool}
+    # How long may be written at a time decides nothing about an exam that has all its questions.
+    asked = {name: value for name, value in asdict(config.exam).items() if name != "minutes"}
+    writing = {**cutting, **authors, "exam": asked, "pool": config.pool}
     if config.users is not None:
         writing["users"] = file_hash(config.users)
     if config.filters:
         writing["filters"] = config.filters
+    if steps.record.content.get("usage", {}).get("out_of_time"):
+        steps.record.reopen("exam")
     steps.do("corpus", source, [folder.corpus], read)
     steps.do("chunks", cutting, [folder.chunks], cut)
     steps.do("exam", writing, [folder.exam, folder.dropped, folder.shots], write)
@@ -297,6 +303,7 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
     # What was paid is told even when nothing has come of it.
     works = [("writing", model, written.usage), *([("verifying", second, written.verifying)] if second else [])]
     steps.record.content["usage"] = spent = usage_record(works)
+    spent["out_of_time"] = written.out_of_time
     spent["steps"] = {name: asdict(cost) for name, cost in written.steps.items()}
     if written.stopped:
         also = f" and {config.pool} for the pool" if config.pool else ""
@@ -306,13 +313,17 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
         )
     for note in spent["notes"]:
         steps.progress.say(f"note: {note}")
-    if len(written.questions) <= config.pool:
+    pool_size = config.pool
+    if written.out_of_time:  # those that are there are divided as all would be
+        shown = max(config.grid.shots) if isinstance(config, Config) else 0
+        pool_size = max(shown, math.ceil(len(written.questions) * config.pool / settings.questions))
+    if len(written.questions) <= pool_size:
         lost = [*written.dropped, *(dropped_question(one, POOL_ONLY) for one in written.questions)]
         write_dropped(folder.dropped, lost)
-        why = _none_left(written, config.pool, spent)
+        why = _none_left(written, pool_size, spent)
         raise ValueError(f"{config.corpus.source}: {why}; all losses: {folder.dropped}")
     labelled = [replace(one, labels={**one.labels, **labels(one.stem)}) for one in written.questions]
-    exam, pool = split_pool(labelled, config.pool, config.seed)
+    exam, pool = split_pool(labelled, pool_size, config.seed)
     write_dropped(folder.dropped, written.dropped)
     write_exam(folder.shots, pool)
     write_exam(folder.exam, exam)
@@ -328,6 +339,18 @@ def _none_left(written: WrittenExam, pool: int, spent: Mapping[str, Any]) -> str
     failed = failed_requests(spent)
     requests = f"; failed requests: {failed}" if failed else ""
     return f"no question survived ({why}{requests}); wanted more text or another writer"
+
+
+def _set_aside_answers(folder: RunFolder, exam: Exam, progress: Progress) -> None:
+    """Move answers to an exam that has got other questions since out of the way."""
+    if not folder.answers.exists():
+        return
+    with AnswerStore(folder.answers) as store:
+        answered = store.exam
+    if answered not in ("", exam.hash):
+        aside = folder.answers.with_stem(f"{folder.answers.stem}-{answered[:8]}")
+        folder.answers.replace(aside)
+        progress.say(f"answers: those to the exam as it was are kept in {aside.name}; it is sat anew")
 
 
 def _require_examples(beside: Path, there: int, grid: GridSettings) -> None:

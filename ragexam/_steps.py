@@ -15,7 +15,9 @@ from ragexam._config import ExamConfig
 from ragexam._doctor import PACKAGES, version
 
 EXAM_SETTINGS = ("seed", "corpus", "writer", "verifier", "exam", "pool", "filters")
-"""A run folder holds one exam: these settings may not change in it."""
+"""A run folder holds one exam: these settings may not change in it, `GROWTH` apart."""
+GROWTH = ("questions", "minutes")
+"""Settings of `exam` that may change: what was written is used again."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def _filled(before: object, default: object) -> object:
 
 
 def _lasting(settings: object) -> object:
-    """Settings without how a server is asked, which may change in a run."""
+    """Settings without how a server is asked and how much is written, which may change in a run."""
     if not isinstance(settings, dict):
         return settings
-    return {key: value for key, value in settings.items() if key != "server"}
+    return {key: value for key, value in settings.items() if key not in ("server", *GROWTH)}

@@ -14,8 +14,11 @@ from rag.local._prefix_cache import PrefixCache, copy_cache
 AllowedTokens = Callable[[int, Sequence[int]], Sequence[int]]
 """From a prompt's index and the tokens written so far to the tokens that may come next (empty: any)."""
 
-MAX_GROUP_TOKENS = 1024
-"""Most tokens, padding included, of prompt ends read in one pass; larger passes are no faster."""
+GROUP_TOKENS = {"cpu": 256}
+"""Most tokens, padding included, of prompt ends read in one pass, by kind of device: larger passes are hardly faster,
+and hold the keys and values of more prompts three times over. Other devices take `DEFAULT_GROUP_TOKENS`."""
+DEFAULT_GROUP_TOKENS = 1024
+"""Enough to keep a GPU busy."""
 
 
 class PromptTokens(NamedTuple):
@@ -148,7 +151,8 @@ class BatchWriter:
         mask = (torch.arange(width + room, device=device) >= (width - lengths)[:, None]).long()
         logits: list[Any] = [None] * len(rows)
         layers: list[PreallocatedLayer] = []
-        for group in _groups([self._prefixes.left(*row) for row in rows]):
+        most = GROUP_TOKENS.get(device.type, DEFAULT_GROUP_TOKENS)
+        for group in _groups([self._prefixes.left(*row) for row in rows], most):
             cache, real, after = self._finish([rows[index] for index in group])
             layers = layers or [PreallocatedLayer.like(layer, len(rows), width, room) for layer in cache.layers]
             for place, index in enumerate(group):
@@ -216,11 +220,11 @@ def _right_aligned(lengths: Sequence[int], device: torch.device) -> torch.Tensor
     return torch.arange(width, device=device) >= width - torch.tensor(lengths, device=device)[:, None]
 
 
-def _groups(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """The places of the lengths, in groups of like lengths that hold at most MAX_GROUP_TOKENS padded tokens."""
+def _groups(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """The places of the lengths, in groups of like lengths that hold at most so many tokens, padding included."""
     group: list[int] = []
     for place in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if group and lengths[place] * (len(group) + 1) > MAX_GROUP_TOKENS:
+        if group and lengths[place] * (len(group) + 1) > most:
             yield group
             group = []
         group.append(place)

@@ -22,7 +22,7 @@ from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 BLOCK = 128
 """Most tokens of a block; prompts share only whole blocks."""
 
-MAX_KEPT_BYTES = 1 << 30
+MAX_KEPT_BYTES = 1 << 29
 """Most bytes of keys and values kept; a sixteenth of memory if that is less."""
 
 BlockKey = tuple[int, tuple[int, ...]]

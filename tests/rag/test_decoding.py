@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from rag.local import BatchWriter
+from rag.local import BatchWriter, _decoding
 from rag.local._decoding import PromptTokens, TokenFilter, _drawn
 from rag.local._prefix_cache import PrefixCache
 
@@ -36,7 +36,7 @@ def test_every_row_is_the_models_own_greedy_continuation(network: Any, monkeypat
             ids.append(int(network(input_ids=torch.tensor([ids])).logits[0, -1].argmax()))
         expected.append(ids[len(row.ids) :])
     for at_once in (1024, 20):
-        monkeypatch.setattr("rag.local._decoding.MAX_GROUP_TOKENS", at_once)
+        monkeypatch.setitem(_decoding.GROUP_TOKENS, "cpu", at_once)
         writer = BatchWriter(network, PrefixCache(network, block=8), ())
         assert writer.write(writer.start(ROWS, 10), max_tokens=10, done=never) == expected
 

@@ -303,3 +303,39 @@ def test_a_reviewed_exam_is_sat_in_a_folder_of_its_own(finished: Path, tmp_path:
     assert {row.split(",")[1] for row in rows} == set(reviewed.ids)
     said = ragexam("sit", str(run), "--pipelines", str(grid), "--out", str(tmp_path / "first"))
     assert "exam.jsonl is sat, not reviewed.jsonl" in said.stderr
+
+
+def test_a_run_of_a_few_minutes_is_a_smaller_exam_that_the_same_command_goes_on_with(
+    finished: Path, tmp_path: Path
+) -> None:
+    config, run = write_config(tmp_path), tmp_path / "run"
+    first = ragexam("run", str(config), "--minutes", "0.0001")
+    assert first.returncode == 0, first.stderr
+    before = json.loads((run / "run.json").read_text())
+    assert 0 < before["summary"]["n_questions"] < 30
+    (note,) = (one for one in before["usage"]["notes"] if "minutes for writing were over" in one)
+    assert "the same command writes on" in note
+    assert note in first.stdout
+    assert (run / "report.html").is_file()
+    with sqlite3.connect(run / "replies.sqlite") as store:
+        asked = {key for (key,) in store.execute("SELECT key FROM replies")}
+    again = ragexam("run", str(config))
+    assert again.returncode == 0, again.stderr
+    assert "those to the exam as it was are kept in answers-" in again.stderr
+    assert len(list(run.glob("answers-*.sqlite"))) == 1
+    with sqlite3.connect(run / "replies.sqlite") as store:
+        assert asked < {key for (key,) in store.execute("SELECT key FROM replies")}
+    assert results(run) == results(finished / "run")
+    assert not json.loads((run / "run.json").read_text())["usage"]["notes"]
+
+
+def test_an_exam_with_more_questions_uses_those_written(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished / "run", tmp_path / "run")
+    config = write_config(tmp_path)
+    with sqlite3.connect(tmp_path / "run" / "replies.sqlite") as store:
+        before = store.execute("SELECT count(*) FROM replies").fetchone()[0]
+    larger = ragexam("run", str(config), "--set", "exam.questions=33")
+    assert larger.returncode == 0, larger.stderr
+    usage = json.loads((tmp_path / "run" / "run.json").read_text())["usage"]["writing"]
+    assert usage["cached"] >= before
+    assert len(read_exam(tmp_path / "run" / "exam.jsonl").questions) == 33
