@@ -116,6 +116,8 @@ class _Lines:
         self.began = self.started = self.last = time.monotonic()
         self.first: int | None = None
         self.paced = False
+        self.done = 0
+        self.end: float | None = None
         self.line = name
 
     def __call__(self, done: int, total: int) -> None:
@@ -124,12 +126,14 @@ class _Lines:
             self.first = done
         elif not self.paced and self.first < done < total:  # the first units pay for loading: the pace is that after
             self.first, self.started, self.paced = done, now, True
-        rest = remaining_time(done - self.first, total - done, now - self.started)
-        self.line = f"{self.name} {done}/{total}{rest}"
+        if done != self.done:  # while nothing is done, the pace seems to fall: what was foreseen stands
+            left = remaining_seconds(done - self.first, total - done, now - self.started)
+            self.done, self.end = done, None if left is None else now + left
+        self.line = f"{self.name} {done}/{total}"
         if now - self.last < PLAIN_SECONDS and done < total:
             return
         self.last = now
-        self.say(self.line)
+        self.say(f"{self.line}{self._rest(now)}")
 
     def tick(self, doing: str) -> None:
         """Say that work goes on, where no unit has been done for a while."""
@@ -138,14 +142,18 @@ class _Lines:
             return
         self.last = now
         so_far = f"{duration_in_words(now - self.began)} so far"
-        self.say(f"{self.line}: {doing}, {so_far}" if doing else f"{self.line}, {so_far}")
+        line = f"{self.line}{self._rest(now)}"
+        self.say(f"{line}: {doing}, {so_far}" if doing else f"{line}, {so_far}")
+
+    def _rest(self, now: float) -> str:
+        return "" if self.end is None else f", about {duration_in_words(max(self.end - now, PLAIN_SECONDS))} left"
 
 
-def remaining_time(done: int, left: int, seconds: float) -> str:
-    """`, about 3 min left` from the pace so far; empty at the beginning and after the last unit."""
+def remaining_seconds(done: int, left: int, seconds: float) -> float | None:
+    """What is left by the pace so far; None at the beginning and after the last unit."""
     if left <= 0 or done < FIRST_SHARE * (done + left):
-        return ""
-    return f", about {duration_in_words(seconds / done * left)} left"
+        return None
+    return seconds / done * left
 
 
 def duration_in_words(seconds: float) -> str:

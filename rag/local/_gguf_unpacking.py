@@ -12,6 +12,8 @@ from safetensors.torch import save_file
 
 PART_BYTES = 200_000_000
 """Weights of one file: one whose weights have been turned into integers is let go."""
+SLICE = 1 << 22
+"""Weights that are unpacked at a time."""
 UNUSED = {"rope_freqs.weight"}
 """Tensors of GGUF files that transformers computes itself."""
 
@@ -53,22 +55,45 @@ def _shape(tensor: Any) -> tuple[int, ...]:
     return tuple(int(one) for one in reversed(tensor.shape))
 
 
-def _tensors(reader: Any, processor: Any, names: dict[str, str], dtype: torch.dtype) -> Iterator[tuple[str, torch.Tensor]]:
-    from gguf import dequantize
-
+def _tensors(
+    reader: Any, processor: Any, names: dict[str, str], dtype: torch.dtype
+) -> Iterator[tuple[str, torch.Tensor]]:
     for tensor in reader.tensors:
         if tensor.name in UNUSED:
             continue
-        plain = dequantize(tensor.data, tensor.tensor_type)
-        found = processor.process(weights=plain, name=tensor.name, tensor_key_mapping=names, parsed_parameters={})
-        yield names[found.name], torch.from_numpy(found.weights.copy()).to(dtype)
+        found = processor.process(
+            weights=_values(tensor), name=tensor.name, tensor_key_mapping=names, parsed_parameters={}
+        )
+        own = found.weights if found.weights.flags.writeable else found.weights.copy()
+        yield names[found.name], torch.from_numpy(own).to(dtype, copy=True)
+
+
+def _values(tensor: Any) -> Any:
+    """The weights of a tensor as an array of float32, a slice at a time."""
+    from gguf import dequantize as whole
+
+    try:
+        from transformers.integrations.gguf.dequant import GGML_BLOCK, dequantize
+    except ImportError:  # before transformers 5.20: the same numbers, several times as slow
+        return whole(tensor.data, tensor.tensor_type)
+    kind = int(tensor.tensor_type)
+    if kind not in GGML_BLOCK:
+        return whole(tensor.data, tensor.tensor_type)
+    count, size = GGML_BLOCK[kind]
+    data, values = tensor.data.reshape(-1), torch.empty(tensor.n_elements)
+    step = SLICE // count
+    for at in range(0, len(data) // size, step):
+        part = torch.from_numpy(data[at * size : (at + step) * size].copy())
+        values[at * count : (at + step) * count] = dequantize(part, kind)
+    return values.reshape(_shape(tensor)).numpy()
 
 
 def _save(tensors: Iterator[tuple[str, torch.Tensor]], folder: Path) -> None:
     """Write the tensors to numbered files of about `PART_BYTES`, and the index of them."""
     folder.mkdir(parents=True)
     places: dict[str, str] = {}
-    total, part, held = 0, {}, 0
+    part: dict[str, torch.Tensor] = {}
+    total = held = 0
 
     def write() -> None:
         name = f"model-{len(set(places.values())) + 1:05d}.safetensors"

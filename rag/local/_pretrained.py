@@ -11,15 +11,13 @@ from typing import Any
 import torch
 
 from examcore import first_error_line
+from rag.local._gguf_unpacking import PART_BYTES, unpack_gguf
 from rag.local._local_model import LocalModel
 from rag.weights._embedded import cache_folder
 from rag.weights._int8 import to_int8
 from rag.weights._placement import QUANTIZED, W8A8, Placement, quantization_method
 from rag.weights._scratch_folder import scratch_folder
 from rag.weights._sources import WeightSource, checked_tokenizer, hub_offline, quiet_libraries, with_working_template
-
-PART = "200MB"
-"""Size of the files of an unpacked model: one whose weights have been turned into integers is let go."""
 
 
 def load_local_model(
@@ -84,8 +82,35 @@ def _unpacked(source: WeightSource, placement: Placement, chat: bool) -> tuple[A
 
 def _unpack_into(copy: Path, source: WeightSource, dtype: Any) -> tuple[Any, Any] | None:
     """Unpack and save; what could not be saved is returned instead. Nothing else holds on to the unpacked weights."""
+    if _unpack_by_parts(copy, source, dtype):
+        return None
     model, tokenizer = _unpack(source, dtype)
     return None if _keep(copy, model, tokenizer) else (model, tokenizer)
+
+
+def _unpack_by_parts(copy: Path, source: WeightSource, dtype: Any) -> bool:
+    """Unpack and save tensor by tensor; False where that cannot be done."""
+    if dtype == "auto":
+        return False
+    path = Path(source.location) / source.gguf
+    try:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with scratch_folder(copy.parent) as folder:
+            whole = folder / "whole"
+            if not unpack_gguf(path, dtype, whole):
+                return False
+            _tokenizer(source).save_pretrained(whole)
+            if not copy.exists():
+                whole.replace(copy)
+    except Exception:  # a new architecture, no room: the usual way tells what is wrong
+        return False
+    return True
+
+
+def _tokenizer(source: WeightSource) -> Any:
+    from transformers import AutoTokenizer
+
+    return checked_tokenizer(lambda: AutoTokenizer.from_pretrained(source.location, gguf_file=source.gguf), source)
 
 
 def _dense_key(source: WeightSource, dtype: Any) -> str:
@@ -93,19 +118,19 @@ def _dense_key(source: WeightSource, dtype: Any) -> str:
 
     path = (Path(source.location) / source.gguf).resolve()
     stat = path.stat()
-    facts = f"{path}|{stat.st_size}|{stat.st_mtime_ns}|{dtype}|{transformers.__version__}|{PART}"
+    facts = f"{path}|{stat.st_size}|{stat.st_mtime_ns}|{dtype}|{transformers.__version__}|{PART_BYTES}"
     return f"{path.stem}-{str(dtype).removeprefix('torch.')}-{hashlib.sha256(facts.encode()).hexdigest()[:12]}"
 
 
 def _unpack(source: WeightSource, dtype: Any) -> tuple[Any, Any]:
     import transformers
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
 
     # transformers before 5.20 always unpacks and knows no such option.
     packing = getattr(transformers, "GgufConfig", None)
     options = {"quantization_config": packing(dequantize=True)} if packing else {}
     path = {"pretrained_model_name_or_path": source.location, "gguf_file": source.gguf}
-    tokenizer = checked_tokenizer(lambda: AutoTokenizer.from_pretrained(**path), source)
+    tokenizer = _tokenizer(source)
     model = _explained(lambda: AutoModelForCausalLM.from_pretrained(**path, dtype=dtype, **options), source)
     return model, tokenizer
 
@@ -119,7 +144,7 @@ def _keep(copy: Path, model: Any, tokenizer: Any) -> bool:
             return False
         with scratch_folder(copy.parent) as folder:
             whole = folder / "whole"
-            model.save_pretrained(whole, max_shard_size=PART)
+            model.save_pretrained(whole, max_shard_size=PART_BYTES)
             tokenizer.save_pretrained(whole)
             if not copy.exists():
                 whole.replace(copy)

@@ -4,13 +4,13 @@ import time
 import pytest
 
 from examcore import Progress, _progress, duration_in_words
-from examcore._progress import remaining_time
+from examcore._progress import remaining_seconds
 
 
 def test_the_remaining_time_follows_the_pace() -> None:
-    assert remaining_time(10, 30, 20.0) == ", about 60 s left"
-    assert remaining_time(0, 30, 20.0) == ""
-    assert remaining_time(10, 0, 20.0) == ""
+    assert remaining_seconds(10, 30, 20.0) == 60
+    assert remaining_seconds(0, 30, 20.0) is None
+    assert remaining_seconds(10, 0, 20.0) is None
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(40, "40 s"), (200, "3 min"), (9000, "2.5 h")])
@@ -37,6 +37,20 @@ def test_what_came_first_paid_for_loading_and_is_not_the_pace(monkeypatch: pytes
             report(done, 100)
     assert stream.getvalue().splitlines() == [
         "sitting ...", "sitting 10/100", "sitting 20/100, about 8 min left", "sitting 30/100, about 7 min left",
+    ]  # fmt: skip
+
+
+def test_what_was_foreseen_stands_and_runs_down_while_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    stream = io.StringIO()
+    with Progress(stream).step("exam") as report:
+        for done, at in ((0, 0.0), (4, 100.0), (8, 200.0), (8, 260.0), (8, 900.0), (10, 910.0)):
+            now[0] = at
+            report(done, 10)
+    assert stream.getvalue().splitlines() == [
+        "exam ...", "exam 4/10", "exam 8/10, about 50 s left", "exam 8/10, about 10 s left",
+        "exam 8/10, about 10 s left", "exam 10/10",
     ]  # fmt: skip
 
 
