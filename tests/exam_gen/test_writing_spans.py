@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exam_gen.drafting import facts
+from exam_gen.drafting._subjects import main_stems
 from exam_gen.language._spans import code_kind, key_span, sentences, spans
 from exam_gen.language._standalone_sentences import stands_alone
 from exam_gen.language._stems import (
@@ -90,6 +91,34 @@ def test_a_sentence_that_stands_in_two_documents_is_asked_about_once():
     text = "The tonnage of the port reached a peak under the Harbour Board of Oslo after the war."
     found = facts([chunk(text, 0), chunk(text, 1), chunk(text, 2)], per_chunk=1, seed=0)
     assert len(found) <= 1
+
+
+def test_what_documents_are_about_comes_before_what_they_mention():
+    about = {
+        0: "Garlic from the fields of Arles holds 12 grams of allicin after a week of drying.",
+        1: "The tonnage of the harbour of Oslo reached 40,000 barrels under the Board of Trade.",
+    }
+    also = {
+        0: "Older cooks of Provence serve roast lamb with thyme and 3 spoons of olive oil.",
+        1: "Winter storms of the northern coast broke 17 windows of the church of Bergen.",
+    }
+    more = {
+        0: " Garlic is dried in sheds. Fresh garlic keeps for a month. Allicin gives garlic its smell.",
+        1: " The harbour was deepened twice. Tonnage fell later. The harbour board kept books of tonnage.",
+    }
+    for seed in range(5):
+        found = facts([chunk(about[n] + " " + also[n] + more[n], n, "") for n in (0, 1)], per_chunk=4, seed=seed)
+        asked = [one.span.sentence for one in found]
+        assert {asked.index(one) for one in about.values()} == {0, 1}
+        assert asked[2:]
+        assert set(asked[2:]) <= set(also.values())
+
+
+def test_main_words_are_those_of_many_sentences_and_few_documents():
+    texts = ["Garlic grows. Garlic smells. Garlic is old and grows here.", "Salt is old. Salt grows here.", "Old salt."]
+    main = main_stems([chunk(text, number, "") for number, text in enumerate(texts)])
+    assert "garlic" in main["d0"]
+    assert "garlic" not in main["d1"]
 
 
 def test_a_gap_replaces_the_key():
