@@ -169,7 +169,7 @@ class ExamWriter:
         self._tell("asking", f"asking about {counted(len(batch), 'fact')}")
         drafts, found = self._asked(batch)
         done = self._verified(drafts)
-        if not self._has_time():
+        if len(self.passed) >= self._settings.questions or not self._has_time():
             return
         again = [own for fact in batch if fact.span.sentence not in done and (own := _completed(fact, found))]
         self._tell("asking otherwise", f"asking otherwise about {counted(len(again), 'fact')}")

@@ -22,8 +22,11 @@ from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 BLOCK = 128
 """Most tokens of a block; prompts share only whole blocks."""
 
-MAX_KEPT_BYTES = 1 << 29
-"""Most bytes of keys and values kept; a sixteenth of memory if that is less."""
+KEPT_BYTES = {"cpu": 1 << 28}
+"""Most bytes of keys and values kept, by kind of device; a sixteenth of its memory if that is less. On a processor they
+hold forty passages of a model of 1.5 billion parameters, more than a batch of an exam is about."""
+DEFAULT_KEPT_BYTES = 1 << 30
+"""Elsewhere."""
 
 BlockKey = tuple[int, tuple[int, ...]]
 """Identifies a block: the number of the block before it (not positive: none), and its own tokens."""
@@ -100,13 +103,14 @@ def key_after(path: Sequence[Block], piece: tuple[int, ...], root: int = 0) -> B
 
 
 def default_kept_bytes(device: torch.device) -> int:
-    """Bytes to keep on a device: a sixteenth of its memory, at most MOST_KEPT."""
+    """Bytes to keep on a device: a sixteenth of its memory, at most `KEPT_BYTES`."""
+    most = KEPT_BYTES.get(device.type, DEFAULT_KEPT_BYTES)
     if device.type == "cuda":
         memory = int(torch.cuda.get_device_properties(device).total_memory)
     else:
         known = "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {})  # not on Windows
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if known else 16 * MAX_KEPT_BYTES
-    return min(MAX_KEPT_BYTES, memory // 16)
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if known else 16 * most
+    return min(most, memory // 16)
 
 
 class EncodedPrompt(NamedTuple):
