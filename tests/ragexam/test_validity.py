@@ -28,6 +28,8 @@ from rag import build_retriever
 from ragexam._config import Config, GridSettings, generate_config
 from ragexam._run import HERE, run_all, run_exam, run_sitting
 from ragexam._validity import UserQuestion, ValidityTable, compare, overlaps_of_people, read_users
+from ragexam.report import analyse_run
+from ragexam.report._verdict_section import UNCHECKED, verdict_warnings
 from tests.command_line import ragexam_here
 from tests.rag.scripted_author import question_about
 
@@ -228,7 +230,9 @@ def test_questions_of_users_with_answers_join_the_exam_and_stay_out_of_its_check
         compare(retrievers, own, users(), CHUNKS)
 
 
-def test_a_run_with_users_writes_the_check_and_the_page_shows_it(tmp_path: Path) -> None:
+def test_a_run_with_users_writes_the_check_and_the_page_shows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = Config.model_validate(
         {
             "run": str(tmp_path / "run"),
@@ -254,3 +258,6 @@ def test_a_run_with_users_writes_the_check_and_the_page_shows_it(tmp_path: Path)
     assert found["n_people"] == len(asked)
     assert len(searched) == found["n_exam"] > len(exam)
     assert f"Checked with {len(asked)} questions of your users" in (tmp_path / "again" / "report.html").read_text()
+    monkeypatch.setattr("ragexam.report._run_findings.OWN_WORDS", 1.1)
+    assert UNCHECKED in verdict_warnings(analyse_run(tmp_path / "run"))
+    assert UNCHECKED not in verdict_warnings(analyse_run(tmp_path / "again"))
