@@ -25,16 +25,16 @@ from exam_gen import (
 from exam_gen.drafting import TOKENS, Fact, facts
 from examcore import Chunk, Progress, Prompt, Question
 from examcore import duration_in_words as duration
-from rag import BlackBoxSpec, LlmSpec, ModelSettings, Shot, exam_prompt, weights
+from rag import BlackBoxSpec, LlmSpec, ModelSettings, Shot, computes_w8a8, exam_prompt, weights
 from rag.servers import ServerOptions, is_server
 from ragexam._config import Config
 from ragexam._corpus_table import CHARACTERS_PER_TOKEN, cut_corpus
 
-FACTS_PER_SURVIVOR = 10.5
-"""Facts tried for one survivor: 200 facts of the Python reference gave 19 (RESULTS.md, The quickstart)."""
-DRAFTS_PER_FACT, CHECKS_PER_FACT, WRONG_PER_FACT = 3.5, 4.0, 0.4
-"""Requests that write a fact's questions and wordings, that verify these, and that write wrong answers: 1,500 in all
-for those 200 facts."""
+FACTS_PER_SURVIVOR = 6.2
+"""Facts tried for one survivor: 160 facts of the Python reference gave 26 (RESULTS.md, The quickstart)."""
+DRAFTS_PER_FACT, CHECKS_PER_FACT, WRONG_PER_FACT = 5.5, 5.2, 0.9
+"""Requests that write a fact's questions and wordings, that verify these, and that write wrong answers: 1,859 in all
+for those 160 facts."""
 STEM_TOKENS, CHOICE_TOKENS, TEMPLATE_TOKENS = 22, 4, 15
 PASSAGES_SHARED = 1.7
 """How many times as fast requests about the same passage are read by a local model, which keeps it (RESULTS.md)."""
@@ -42,9 +42,12 @@ EFFICIENCY = 0.9
 """Share of the measured matrix rate at which the tokens counted here are done with. A pass reaches 0.6 (RESULTS.md),
 but what prompts share besides a passage is read once and counted here each time. By the quickstart's sitting: 130,000
 such tokens of a model of 135 million parameters in 116 s, where matrices reach 330 GFLOP/s."""
+INTEGER_SPEED, LARGE = 1.9, 1e9
+"""How many times as fast as bfloat16 a model is in 8-bit integers (1.6 to 2.5 by pass: docs/models.md), and the
+parameters from which a GGUF file is computed in them."""
 SPREAD = 2.0
-"""How far off the time may be either way: the quickstart took 13 and 14 minutes of the 21 that are estimated by the
-speed of such cores with much other work (RESULTS.md)."""
+"""How far off the time may be either way: yields and speeds are those of one quickstart (RESULTS.md), and corpora have
+given a question for 5 to 11 facts."""
 FOUND_ANEW = 0.42
 """Share of a further retriever's passages that none before it found, whose prompts are therefore new: six retrievers of
 one passage each found 3.1 different ones for a question."""
@@ -280,7 +283,7 @@ def write_work(
     checks = fmean(map(_tokens, [*asking, *[closed_prompt(stem)] * len(asking)]))
     prompts, letters = round(tried * count * CHECKS_PER_FACT), config.exam.verification == "letters"
     load = _choosing(verifier, prompts, checks, 1 + config.exam.candidates, by_letters=letters)
-    seconds = _reading(parameters(verifier.model), load.read / PASSAGES_SHARED, machine)
+    seconds = _reading(verifier, load.read / PASSAGES_SHARED, machine)
     return writing, _work(verifier, load, seconds)
 
 
@@ -302,7 +305,7 @@ def sit_work(spec: LlmSpec, config: Config, chunks: Sequence[Chunk], machine: Ma
         tokens += share * fmean(map(_tokens, made))
     by_letters = spec.answers == "letters"
     load = _choosing(spec, round(config.exam.questions * prompts), tokens / prompts, 4, by_letters=by_letters)
-    return _work(spec, load, _reading(parameters(spec.model), load.read, machine))
+    return _work(spec, load, _reading(spec, load.read, machine))
 
 
 def ask_work(spec: BlackBoxSpec, config: Config) -> Work:
@@ -335,10 +338,10 @@ def _choosing(
 
 def _writing(config: Config, machine: Machine, load: Load, own: float, longest: int) -> Work:
     """The work of the writer, which reads the tokens that prompts have in common once and `own` for each alone."""
-    size = parameters(config.writer.model)
+    size = parameters(config.writer.model) / _speed(config.writer)
     steps = load.prompts / config.exam.batch * longest
     decoding = max(steps * size * 2 / machine.bytes, 2 * size * load.written / (machine.flops * EFFICIENCY))
-    return _work(config.writer, load, _reading(size, own, machine) + decoding)
+    return _work(config.writer, load, _reading(config.writer, own, machine) + decoding)
 
 
 def _work(model: ModelSettings | LlmSpec, load: Load, seconds: float) -> Work:
@@ -383,5 +386,13 @@ def _lengths(prompts: Sequence[Prompt]) -> tuple[float, float]:
     return whole, whole - len(common) / CHARACTERS_PER_TOKEN
 
 
-def _reading(size: float, tokens: float, machine: Machine) -> float:
-    return 2 * size * tokens / (machine.flops * EFFICIENCY)
+def _reading(model: ModelSettings | LlmSpec, tokens: float, machine: Machine) -> float:
+    return 2 * parameters(model.model) * tokens / (machine.flops * EFFICIENCY * _speed(model))
+
+
+def _speed(model: ModelSettings | LlmSpec) -> float:
+    """How many times as fast a model is as in bfloat16: those that `dtype: auto` computes in integers."""
+    packed = model.model.startswith("embedded:") or model.model.endswith(".gguf")
+    large = packed and parameters(model.model) >= LARGE
+    integers = model.dtype == "w8a8" or (model.dtype == "auto" and large)
+    return INTEGER_SPEED if integers and not is_server(model.model) and computes_w8a8() else 1.0
