@@ -35,6 +35,8 @@ FACTS_PER_SURVIVOR = 6.2
 DRAFTS_PER_FACT, CHECKS_PER_FACT, WRONG_PER_FACT = 5.5, 5.2, 0.9
 """Requests that write a fact's questions and wordings, that verify these, and that write wrong answers: 1,859 in all
 for those 160 facts."""
+WEIGHED = 0.4
+"""Share of the choices that a check weighs on average: half of the checks read a question back and weigh none."""
 STEM_TOKENS, CHOICE_TOKENS, TEMPLATE_TOKENS = 22, 4, 15
 PASSAGES_SHARED = 1.7
 """How many times as fast requests about the same passage are read by a local model, which keeps it (RESULTS.md)."""
@@ -282,7 +284,7 @@ def write_work(
     asking = [open_prompt(one.title, one.text, stem) for one in read]
     checks = fmean(map(_tokens, [*asking, *[closed_prompt(stem)] * len(asking)]))
     prompts, letters = round(tried * count * CHECKS_PER_FACT), config.exam.verification == "letters"
-    load = _choosing(verifier, prompts, checks, 1 + config.exam.candidates, by_letters=letters)
+    load = _choosing(verifier, prompts, checks, round(WEIGHED * (1 + config.exam.candidates)), by_letters=letters)
     seconds = _reading(verifier, load.read / PASSAGES_SHARED, machine)
     return writing, _work(verifier, load, seconds)
 

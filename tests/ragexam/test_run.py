@@ -185,9 +185,9 @@ def test_a_folder_of_another_exam_is_refused_and_left_intact(finished: Path, tmp
     run = tmp_path / "run"
     shutil.copytree(finished / "run", run)
     before = results(run)
-    done = ragexam("run", str(write_config(tmp_path)), "--set", "exam.questions=31")
+    done = ragexam("run", str(write_config(tmp_path)), "--set", "exam.per_chunk=3")
     assert done.returncode == 2
-    assert "this folder holds another exam (exam.questions: stored 30, now 31)" in done.stderr
+    assert "this folder holds another exam (exam.per_chunk: stored 2, now 3)" in done.stderr
     assert results(run) == before
 
 
