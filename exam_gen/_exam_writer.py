@@ -74,6 +74,8 @@ WRONG_TEMPERATURES = (0.0, 0.8, 0.8)
 MARKED = "the wrong answers have in common what the key lacks"
 ECHOES = "the key alone repeats words of the stem"
 SETTLED = "another question about its passage passed"
+LEAST_QUESTIONS = 8
+"""Questions that are written however short the time: of fewer, the interval of a share is half the scale wide."""
 DETAIL = "stem names nothing that its passage is about"
 ONE_WORDING = "no wording but the passage's held"
 
@@ -210,7 +212,8 @@ class ExamWriter:
         """Whether another part of a batch fits into the time for writing, going by the longest so far."""
         now = time.monotonic()
         self._longest, self._began = max(self._longest, now - self._began), now
-        self.out_of_time = bool(self.passed) and now + self._longest > self._material.until
+        enough = len(self.passed) >= min(LEAST_QUESTIONS, self._settings.questions)
+        self.out_of_time = enough and now + self._longest > self._material.until
         return not self.out_of_time
 
     def _asked(self, batch: Sequence[Fact]) -> tuple[list[Draft], dict[str, Fact]]:

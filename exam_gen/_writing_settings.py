@@ -43,7 +43,7 @@ class WritingSettings:
     shares of their content words that the queries have in common with their passages, of which the exam takes equal
     parts (default: those of people's questions). `completions`: the share of `questions`, the wanted number, that may
     complete a sentence of the passage, where no question about it held. `thresholds`: what verification asks for.
-    `minutes`: write no longer than that, but until one question has passed.
+    `minutes`: write no longer than that, but until eight questions have passed.
     """
 
     questions: int = 64
