@@ -22,6 +22,7 @@ from examcore import (
     ReportProgress,
     RunFolder,
     RunRecord,
+    counted,
     file_hash,
     read_chunks,
     read_documents,
@@ -332,7 +333,7 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
 def _none_left(written: WrittenExam, pool: int, spent: Mapping[str, Any]) -> str:
     """Why there is no exam, and what would help."""
     if written.questions:
-        survived = f"{len(written.questions)} questions survived and the pool takes {pool}"
+        survived = f"{counted(len(written.questions), 'question')} survived and the pool takes {pool}"
         return f"{survived}; wanted more text or a smaller pool"
     reasons = Counter(lost.reason.partition(":")[0] for lost in written.dropped).most_common(3)
     why = ", ".join(f"{count} {reason}" for reason, count in reasons) or "nothing was written"
