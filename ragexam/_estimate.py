@@ -45,8 +45,8 @@ EFFICIENCY = 0.9
 but what prompts share besides a passage is read once and counted here each time. By the quickstart's sitting: 130,000
 such tokens of a model of 135 million parameters in 116 s, where matrices reach 330 GFLOP/s."""
 INTEGER_SPEED, LARGE = 1.9, 1e9
-"""How many times as fast as bfloat16 a model is in 8-bit integers (1.2 to 2.5 by pass and machine: docs/models.md), and the
-parameters from which a GGUF file is computed in them."""
+"""How many times as fast as bfloat16 a model is in 8-bit integers (1.2 to 2.5 by pass and machine: docs/models.md), and
+the parameters from which a GGUF file is computed in them."""
 SPREAD = 2.0
 """How far off the time may be either way: yields and speeds are those of one quickstart (RESULTS.md), and corpora have
 given a question for 5 to 11 facts."""
