@@ -161,7 +161,6 @@ class ExamWriter:
             drafts += found[:count]
             self.dropped += dropped
         self._verified(drafts)
-        self._has_time()
 
     def write(self, batch: Sequence[Fact]) -> None:
         """Ask about each fact in the model's own way; where that failed, for what a gap in its sentence leaves out.
@@ -171,7 +170,7 @@ class ExamWriter:
         self._tell("asking", f"asking about {counted(len(batch), 'fact')}")
         drafts, found = self._asked(batch)
         done = self._verified(drafts)
-        if len(self.passed) >= self._settings.questions or not self._has_time():
+        if len(self.passed) >= self._settings.questions or not self.has_time():
             return
         again = [own for fact in batch if fact.span.sentence not in done and (own := _completed(fact, found))]
         self._tell("asking otherwise", f"asking otherwise about {counted(len(again), 'fact')}")
@@ -181,7 +180,6 @@ class ExamWriter:
         room = int(self._settings.completions * self._settings.questions) - completed
         stems = [(fact, completion_stem(fact.chunk.title, fact.gapped)) for fact in again[: max(room, 0)]]
         self._verified([Draft(fact, stem, fact.gapped, COMPLETION_VERSION) for fact, stem in stems])
-        self._has_time()
 
     def finished(self) -> list[Question]:
         """The wanted number of questions, with wrong answers, positions and queries chosen over the whole exam.
@@ -208,7 +206,7 @@ class ExamWriter:
         ]
         return list(shuffle_exam(questions, self._seed))
 
-    def _has_time(self) -> bool:
+    def has_time(self) -> bool:
         """Whether another part of a batch fits into the time for writing, going by the longest so far."""
         now = time.monotonic()
         self._longest, self._began = max(self._longest, now - self._began), now

@@ -96,7 +96,7 @@ def write_questions(
     there: Sequence[Fact] | Sequence[Chunk] = order if settings.mode == "json" else found.facts
     for start in range(0, len(there), settings.batch):
         report(len(writer.passed), settings.questions)
-        if len(writer.passed) >= settings.questions or writer.out_of_time:
+        if len(writer.passed) >= settings.questions or not writer.has_time():
             break
         if settings.mode == "json":
             writer.write_passages(order[start : start + settings.batch])
