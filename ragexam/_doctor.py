@@ -17,8 +17,7 @@ PACKAGES = (
 )
 """What a run needs and its record names."""
 MEMORY_GB = 6.0
-"""The 1.5-billion-parameter writer takes 3 GB in 8-bit integers with what it keeps of prompts; unpacking it, the first
-time, takes 6."""
+"""The quickstart peaked at 4.6 GB (RESULTS.md); without 8-bit integers its writer alone takes 3.3 to 7."""
 DISK_GB = 5.0
 """The models of the quickstart take 3.3 GB, a run and its caches some hundred MB."""
 
@@ -52,7 +51,7 @@ class MachineReport:
         """The report for a reader."""
         packages = ", ".join(f"{name} {number or 'missing'}" for name, number in self.packages.items())
         speed = "fast" if self.bfloat16 else "slow"
-        large = "8-bit integers, the fastest here" if self.int8 else f"{'bfloat16' if self.bfloat16 else 'float32'}"
+        large = "8-bit integers, the fastest here" if self.int8 else "bfloat16" if self.bfloat16 else "float32"
         return [
             f"ragexam {self.ragexam}, Python {self.python}",
             f"{self.processors} processors, bfloat16 {speed}; {', '.join(self.cuda) or 'no CUDA device'}",

@@ -36,7 +36,7 @@ exam:
   # mode: json             # for a strong writer on a server: several questions about a passage in one reply
   # verification: letters  # for a server that gives no log-probabilities
   # overlap: [0.3, 0.45, 0.55, 0.6, 0.67, 0.75, 0.8, 0.9, 1.0, 1.0]   # words that queries share with their passages
-  # minutes: 10          # write no longer than that; the same command writes on, and questions may be raised later
+  # minutes: 10            # write no longer than that; the same command writes on, and questions may be raised later
   # completions: 0.0       # of the wanted number, the most that may complete a sentence
   # thresholds: {{agreement: 0.5, lift: 3.0}}  # what verification asks for: docs/exam-writing.md
 pool: 4                    # further questions, shown as examples and never asked
