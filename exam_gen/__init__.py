@@ -3,6 +3,7 @@
 from exam_gen._assembly import Stratum, assemble, attribute, split_pool
 from exam_gen._baselines import Baseline
 from exam_gen._exam_diff import ExamDiff, diff_exams
+from exam_gen._exam_writer import WritingProgress
 from exam_gen._paper_writing import MAX_TOKENS
 from exam_gen._prompts import (
     PEOPLE_VERSION,
@@ -40,6 +41,7 @@ __all__ = [
     "Selection",
     "Spread",
     "Stratum",
+    "WritingProgress",
     "WritingSettings",
     "WrittenExam",
     "assemble",

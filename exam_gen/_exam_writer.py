@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from exam_gen._assembly import shuffle_exam
 from exam_gen._paper_writing import question_about
@@ -43,6 +45,7 @@ from exam_gen.drafting._wordings import (
     KIND,
     TYPOS,
     Wording,
+    Wordings,
     keywords,
     mistyped,
     spread_over,
@@ -77,7 +80,16 @@ SETTLED = "another question about its passage passed"
 LEAST_QUESTIONS = 8
 """Questions that are written however short the time: of fewer, the interval of a share is half the scale wide."""
 DETAIL = "stem names nothing that its passage is about"
-ONE_WORDING = "no wording but the passage's held"
+ONE_WORDING = "the passage answers none of its wordings"
+
+
+class WritingProgress(NamedTuple):
+    """Questions so far and those wanted, what is being done, and the newest question with its key, once."""
+
+    done: int
+    wanted: int
+    doing: str = ""
+    newest: str = ""
 
 
 def _wants_more(draft: Draft, corpus: Sequence[str], written: list[str] | NoReply | None) -> bool:
@@ -88,18 +100,20 @@ def _wants_more(draft: Draft, corpus: Sequence[str], written: list[str] | NoRepl
     return few or (written is None and wants_writing(draft.fact.span.kind))
 
 
-def _as_asked(draft: Draft) -> Wording:
+def _as_asked(draft: Draft) -> Wordings:
     """A person's own question as its only wording."""
     (text,) = draft.queries
-    return Wording(text, overlap(text, f"{draft.fact.chunk.title} {draft.fact.chunk.text}"))
+    return Wordings((Wording(text, overlap(text, f"{draft.fact.chunk.title} {draft.fact.chunk.text}")),))
 
 
 def _queries(worded: Sequence[Wording], seed: int) -> tuple[Query, ...]:
-    """The queries of a question: the wording that the exam is spread by, its keywords and its mistyped form."""
-    if not worded:
-        return ()
-    first = worded[0].text
-    return Query(KIND, first), Query(KEYWORDS, keywords(first)), Query(TYPOS, mistyped(first, seed))
+    """The queries of a question: these wordings, and the keywords and a mistyped form of each."""
+    texts = [one.text for one in worded]
+    return (
+        *(Query(KIND, text) for text in texts),
+        *(Query(KEYWORDS, keywords(text)) for text in texts),
+        *(Query(TYPOS, mistyped(text, seed)) for text in texts),
+    )
 
 
 def _completed(fact: Fact, chosen: Mapping[str, Fact]) -> Fact | None:
@@ -126,7 +140,7 @@ class ExamWriter:
         settings: WritingSettings,
         seed: int,
         filters: Sequence[Filter],
-        tell: Callable[[int, int, str], None] = lambda _done, _wanted, _doing: None,
+        tell: Callable[[WritingProgress], None] = lambda _now: None,
     ) -> None:
         self._model, self._verifier, self._material = model, verifier, material
         self._settings, self._seed, self._filters, self._progress = settings, seed, filters, tell
@@ -134,6 +148,7 @@ class ExamWriter:
         self.dropped: list[Dropped] = []
         self._worded: list[tuple[str | None, Draft]] = []
         self.out_of_time = False
+        self._shown = 0
         self._began, self._longest = time.monotonic(), 0.0
 
     def add(self, people: Sequence[AnsweredQuestion]) -> None:
@@ -190,8 +205,13 @@ class ExamWriter:
         ends = [(None if place < wanted else BEYOND, one) for place, one in enumerate(self.passed)] + self._worded
         # A fact that was asked about twice has the queries of the first.
         first = {one.fact.span.sentence: place for place, (_, one) in reversed(list(enumerate(ends)))}
-        own = [d.wordings if first[d.fact.span.sentence] == place else () for place, (_, d) in enumerate(ends)]
-        queries = [_queries(texts, self._seed) for texts in spread_over(own, self._settings.overlap)]
+        own = [
+            draft.wordings if first[draft.fact.span.sentence] == place else Wordings()
+            for place, (_, draft) in enumerate(ends)
+        ]
+        of_facts = spread_over([one.fact for one in own], self._settings.overlap)
+        of_passages = spread_over([one.passage for one in own], self._settings.overlap)
+        queries = [_queries(two, self._seed) for two in map(operator.add, of_facts, of_passages)]
         for (reason, draft), asked in zip(ends, queries, strict=True):
             if reason is not None:
                 question = replace(self._question(draft, draft.wrong[:3]), queries=asked)
@@ -313,7 +333,7 @@ class ExamWriter:
 
     def _reworded(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts with their wordings, without those that no wording but the passage's asks for."""
-        own = [one._replace(wordings=(_as_asked(one),)) for one in drafts if one.version == PEOPLE_VERSION]
+        own = [one._replace(wordings=_as_asked(one)) for one in drafts if one.version == PEOPLE_VERSION]
         drafts = [one for one in drafts if one.version != PEOPLE_VERSION]
         self._tell("wording", f"wording {counted(len(drafts), 'question')} as people ask")
         found = wordings(
@@ -321,15 +341,14 @@ class ExamWriter:
             self._model,
             self._verifier.model,
             self._material.common,
-            agreement=self._settings.thresholds.agreement,
             seed=self._seed,
             given=[one.queries for one in drafts],
         )
         for draft, texts in zip(drafts, found, strict=True):
             if isinstance(texts, NoReply):
                 self._drop(f"no reply: {texts.reason}", draft)
-            elif texts or draft.version == COMPLETION_VERSION:
-                own.append(draft._replace(wordings=tuple(texts)))
+            elif texts.fact or draft.version == COMPLETION_VERSION:
+                own.append(draft._replace(wordings=texts))
             else:
                 self._drop(ONE_WORDING, draft)
         return own
@@ -394,8 +413,11 @@ class ExamWriter:
 
     def _tell(self, step: str, doing: str) -> None:
         self._model.step = self._verifier.model.step = step
-        wanted = self._settings.questions
-        self._progress(min(len(self.passed), wanted), wanted, doing)
+        wanted, newest = self._settings.questions, ""
+        if len(self.passed) > self._shown:
+            self._shown = len(self.passed)
+            newest = f"{self.passed[-1].stem} {self.passed[-1].fact.span.text}"
+        self._progress(WritingProgress(min(len(self.passed), wanted), wanted, doing, newest))
 
     def _drop(self, reason: str, draft: Draft) -> None:
         question = self._question(draft, draft.wrong[:3])

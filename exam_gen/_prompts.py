@@ -10,7 +10,7 @@ from examcore import Prompt, Schema
 QUESTION_VERSION = "question-1"
 GAP_VERSION = "gap-1"
 COMPLETION_VERSION = "completion-1"
-WORDING_VERSION = "wording-1"
+WORDING_VERSION = "wording-2"
 ANSWER_VERSION = "answer-3"
 LETTERS_VERSION = "letters-1"
 PAPER_VERSION = "paper-1"
@@ -144,6 +144,16 @@ def wording_prompt(stem: str) -> Prompt:
     return Prompt("\n\n".join([*shown, f"Exam question: {stem}"]), system=_WORDING_SYSTEM, reply="In plain words:")
 
 
+def search_prompt(title: str, passage: str) -> Prompt:
+    """Ask what a person wanted to know who was sent to the passage, as questions are made for documents to search."""
+    user = (
+        f'{title}\n"""\n{passage}\n"""\n\nA person searched for something and was sent to this text, which helped. In '
+        "everyday words of their own, and not those of the text, what was their question? Reply with one short "
+        "question."
+    )
+    return Prompt(user, reply="Question:")
+
+
 _WRONG_SYSTEM = (
     "You write wrong answers for exam questions. Each is false, believable to someone who does not know the fact, "
     "and has the form and length of the right answer."
@@ -178,6 +188,12 @@ def open_prompt(title: str, passage: str, stem: str) -> Prompt:
     """Ask for the answer with the passage at hand; the likelihood of each choice follows it."""
     user = f'{title}\n"""\n{passage}\n"""\n\nQuestion: {stem}\nAnswer in a few words copied from the text.'
     return Prompt(user, reply="Answer:")
+
+
+def answerable_prompt(title: str, passage: str, question: str) -> Prompt:
+    """Ask whether the passage answers a question."""
+    user = f'{title}\n"""\n{passage}\n"""\n\nQuestion: {question}\nDoes the text answer this question? Reply Yes or No.'
+    return Prompt(user, reply="Reply:")
 
 
 def judgment_prompt(title: str, passage: str, stem: str, key: str) -> Prompt:

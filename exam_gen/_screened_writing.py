@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from exam_gen._writing import Progress, WrittenExam, write_questions
+from exam_gen._exam_writer import WritingProgress
+from exam_gen._writing import WrittenExam, write_questions
 from exam_gen._writing_settings import WritingSettings, find_material
 from exam_gen.drafting._corpus_distractors import Embed
 from exam_gen.drafting._people import AnsweredQuestion
@@ -24,7 +25,7 @@ def write_screened(
     filters: Mapping[str, object] | None = None,
     embed: Embed | None = None,
     verifier: LanguageModel | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[WritingProgress], None] | None = None,
     people: Sequence[AnsweredQuestion] = (),
 ) -> WrittenExam:
     """As `write_questions`, with every rule of `filters` (see `catalogue.rules_of`) applied to the finished questions.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -127,9 +128,16 @@ def query_kinds(questions: Sequence[Question]) -> list[str]:
 
 
 def overlaps(questions: Sequence[Question], kind: str) -> list[float]:
-    """The overlap of each question's query of a kind with the passage, and its title; without a passage it has none."""
+    """The mean overlap of each question's queries of a kind with the passage, and its title; without a passage none.
+
+    A question without such queries is searched for by its stem.
+    """
     sourced = [one for one in questions if one.context]
-    return [overlap(one.query(kind), f"{one.metadata.get('title', '')} {one.context}") for one in sourced]
+    return [
+        math.fsum(overlap(text, f"{one.metadata.get('title', '')} {one.context}") for text in texts) / len(texts)
+        for one in sourced
+        for texts in [[query.text for query in one.queries if query.kind == kind] or [one.stem]]
+    ]
 
 
 def _labels(questions: Sequence[Question]) -> dict[str, dict[str, int]]:

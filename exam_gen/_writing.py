@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from exam_gen._exam_writer import ExamWriter
+from exam_gen._exam_writer import ExamWriter, WritingProgress
 from exam_gen._paper_writing import write_in_free_text
 from exam_gen._writing_settings import WritingMaterial, WritingSettings, find_material
 from exam_gen.drafting._corpus_distractors import (
@@ -29,9 +30,6 @@ from examcore import (
     usage_by_step,
 )
 
-Progress = Callable[[int, int, str], None]
-"""Receives the questions that passed, those wanted, and what is being done."""
-
 
 @dataclass(frozen=True)
 class WrittenExam:
@@ -51,6 +49,10 @@ class WrittenExam:
     out_of_time: bool = False
 
 
+FIRST_BATCH = 10
+"""Facts, or passages, that are tried first: few, so that a first question can soon be read."""
+
+
 def write_questions(
     chunks: Sequence[Chunk],
     model: LanguageModel,
@@ -60,7 +62,7 @@ def write_questions(
     replies: ReplyStore,
     embed: Embed | None = None,
     verifier: LanguageModel | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[WritingProgress], None] | None = None,
     filters: Mapping[str, object] | None = None,
     material: WritingMaterial | None = None,
 ) -> WrittenExam:
@@ -68,17 +70,16 @@ def write_questions(
 
     The same chunks, settings and seed give the same exam; a run that was stopped takes what was answered from
     `replies`. `verifier` verifies in place of the writer. `embed` (texts to vectors `[n, d]`) brings wrong answers
-    near the key in meaning; without it spelling decides. `progress` is called with survivors so far, those wanted,
-    and what is being done. `filters` changes the rules that single questions must pass (see `catalogue.rules_of`);
-    `screening.write_screened` applies them all. `material`, by default found in the chunks, can be kept from an
-    earlier call with the same, and hold people's own questions, which come first: they get wrong answers and are
-    verified as the model's own are.
+    near the key in meaning; without it spelling decides. `progress` is called where something else is begun.
+    `filters` changes the rules that single questions must pass (see `catalogue.rules_of`); `screening.write_screened`
+    applies them all. `material`, by default found in the chunks, can be kept from an earlier call with the same, and
+    hold people's own questions, which come first: they get wrong answers and are verified as the model's own are.
     """
     cached = CachedLanguageModel(model, replies)
-    tell = progress or (lambda _done, _wanted, _doing: None)
+    tell = progress or (lambda _now: None)
 
     def report(done: int, wanted: int) -> None:
-        tell(min(done, wanted), wanted, "")
+        tell(WritingProgress(min(done, wanted), wanted))
 
     report(0, settings.questions)
     order = random.Random(seed).sample(list(chunks), len(chunks))
@@ -94,14 +95,15 @@ def write_questions(
     writer = ExamWriter(cached, judging, found, settings, seed, arriving(filters), tell)
     writer.add(found.people)
     there: Sequence[Fact] | Sequence[Chunk] = order if settings.mode == "json" else found.facts
-    for start in range(0, len(there), settings.batch):
+    first = min(FIRST_BATCH, settings.batch)
+    for start, end in pairwise([0, *range(first, len(there), settings.batch), len(there)]):
         report(len(writer.passed), settings.questions)
         if len(writer.passed) >= settings.questions or not writer.has_time():
             break
         if settings.mode == "json":
-            writer.write_passages(order[start : start + settings.batch])
+            writer.write_passages(order[start:end])
         else:
-            writer.write(found.facts[start : start + settings.batch])
+            writer.write(found.facts[start:end])
     report(len(writer.passed), settings.questions)
     stopped = _stopped(len(writer.passed), settings, len(there), "passages" if settings.mode == "json" else "facts")
     verifying = ModelUsage() if second is cached else second.usage

@@ -7,7 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
 
 PLAIN_SECONDS = 10.0
 """Without a terminal, print one line in this time (s), whether something was done or not."""
@@ -19,6 +23,17 @@ ReportProgress = Callable[[int, int], None]
 """Receives the units of a step that are done, and all of them."""
 
 
+class Bar(NamedTuple):
+    """A moving bar of a step."""
+
+    bars: Bars
+    task: TaskID
+
+    def report(self, done: int, total: int) -> None:
+        """Move it."""
+        self.bars.update(self.task, completed=done, total=total)
+
+
 class Progress:
     """Reports the steps of a command as they begin and end."""
 
@@ -28,16 +43,21 @@ class Progress:
         self.longest_silence = 0.0
         self._spoke = time.monotonic()
         self._doing = ""
+        self._bar: Bar | None = None
 
     def say(self, line: str) -> None:
-        """Print a line."""
-        if not self.quiet:
+        """Print a line, above the bar if one moves."""
+        if self._bar is not None:
+            self._bar.bars.console.print(line, markup=False, highlight=False)
+        elif not self.quiet:
             print(line, file=self.stream, flush=True)
             self._told()
 
     def doing(self, what: str) -> None:
         """Say from now on what is being done within the step."""
         self._doing = what
+        if self._bar is not None:
+            self._bar.bars.update(self._bar.task, doing=what)
 
     def _told(self) -> None:
         now = time.monotonic()
@@ -49,8 +69,9 @@ class Progress:
         if self.quiet:
             yield lambda _done, _total: None
         elif self.stream.isatty():
-            with _bar(name, self.stream) as report:
-                yield report
+            with _bar(name, self.stream) as self._bar:
+                yield self._bar.report
+            self._bar = None
             self._spoke = time.monotonic()
         else:
             self.say(f"{name} ...")
@@ -90,10 +111,11 @@ class Progress:
 
 
 @contextmanager
-def _bar(name: str, stream: TextIO) -> Iterator[ReportProgress]:
+def _bar(name: str, stream: TextIO) -> Iterator[Bar]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
+    from rich.table import Column
 
     columns = [
         TextColumn("{task.description:<10}"),
@@ -102,10 +124,11 @@ def _bar(name: str, stream: TextIO) -> Iterator[ReportProgress]:
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
+        TextColumn("{task.fields[doing]}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
     ]
-    with Bars(*columns, console=Console(file=stream)) as bars:
-        task = bars.add_task(name, total=None)
-        yield lambda done, total: bars.update(task, completed=done, total=total)
+    with Bars(*columns, console=Console(file=stream), expand=True) as bars:
+        task = bars.add_task(name, total=None, doing="")
+        yield Bar(bars, task)
 
 
 class _Lines:

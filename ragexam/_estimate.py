@@ -30,20 +30,21 @@ from rag.servers import ServerOptions, is_server
 from ragexam._config import Config
 from ragexam._corpus_table import CHARACTERS_PER_TOKEN, cut_corpus
 
-FACTS_PER_SURVIVOR = 6.2
-"""Facts tried for one survivor: 160 facts of the Python reference gave 26 (RESULTS.md, The quickstart)."""
-DRAFTS_PER_FACT, CHECKS_PER_FACT, WRONG_PER_FACT = 5.5, 5.2, 0.9
-"""Requests that write a fact's questions and wordings, that verify these, and that write wrong answers: 1,859 in all
-for those 160 facts."""
+FACTS_PER_SURVIVOR = 6.5
+"""Facts tried for one survivor: 170 facts of the Python reference gave 26 (RESULTS.md, The quickstart)."""
+DRAFTS_PER_FACT, CHECKS_PER_FACT, WRONG_PER_FACT = 4.8, 4.3, 0.9
+"""Requests that write a fact's questions and wordings, that verify these, and that write wrong answers: 1,704 in all
+for those 170 facts."""
 WEIGHED = 0.4
 """Share of the choices that a check weighs on average: half of the checks read a question back and weigh none."""
 STEM_TOKENS, CHOICE_TOKENS, TEMPLATE_TOKENS = 22, 4, 15
 PASSAGES_SHARED = 1.7
 """How many times as fast requests about the same passage are read by a local model, which keeps it (RESULTS.md)."""
-EFFICIENCY = 0.9
-"""Share of the measured matrix rate at which the tokens counted here are done with. A pass reaches 0.6 (RESULTS.md),
-but what prompts share besides a passage is read once and counted here each time. By the quickstart's sitting: 130,000
-such tokens of a model of 135 million parameters in 116 s, where matrices reach 330 GFLOP/s."""
+EFFICIENCY = 0.6
+"""Share of the measured matrix rate that a pass reaches (RESULTS.md). By it the quickstart's sitting takes 55 s and was
+measured to take 62: 52,000 tokens of a model of 135 million parameters where matrices reach 422 GFLOP/s."""
+WRITTEN_AT_ONCE = 0.5
+"""Share of a batch whose replies a step writes at once: later steps have fewer drafts than the batch has facts."""
 INTEGER_SPEED, LARGE = 1.9, 1e9
 """How many times as fast as bfloat16 a model is in 8-bit integers (1.2 to 2.5 by pass and machine: docs/models.md), and
 the parameters from which a GGUF file is computed in them."""
@@ -93,9 +94,9 @@ class Work:
 class RunEstimate:
     """What a run will take: the work of each model, seconds in all, bytes still to download, the price of servers.
 
-    `low` and `high` are what `seconds` may become; they rest on `machine`, its measured speed, and on the `attempts`
-    for a question that other corpora took. `load` is that of the machine now, for each processor; `reachable` is how
-    many questions the corpus is likely to give.
+    `low` and `high` are what `seconds` may become; they rest on `machine`, its measured speed (None where all models
+    are servers), and on the `attempts` for a question that other corpora took. `load` is that of the machine now, for
+    each processor; `reachable` is how many questions the corpus is likely to give.
     """
 
     documents: int
@@ -104,7 +105,7 @@ class RunEstimate:
     reachable: int
     attempts: float
     load: float
-    machine: Machine
+    machine: Machine | None
     pipelines: int
     writing: Work
     verifying: Work
@@ -152,14 +153,16 @@ class RunEstimate:
         ]
 
     def _time_lines(self) -> list[str]:
-        machine = self.machine
-        speed = f"matrix products at {machine.flops / 1e9:.0f} GFLOP/s, of which models reach {EFFICIENCY:.0%}"
-        weights_read = f"weights read at {machine.bytes / 1e9:.1f} GB/s, {machine.threads} threads"
+        basis, measured = "", ""
+        if self.machine:
+            basis = (
+                f"matrix products at {self.machine.flops / 1e9:.0f} GFLOP/s, of which models reach {EFFICIENCY:.0%}, "
+                f"weights read at {self.machine.bytes / 1e9:.1f} GB/s, {self.machine.threads} threads; "
+            )
+            measured = " at the speed measured now"
         return [
-            f"in all {duration(self.low)} to {duration(self.high)}, about {duration(self.seconds)} at the speed "
-            "measured now",
-            f"basis: {speed}, {weights_read}; prompts of this corpus; {self.attempts} attempts for a question, as on "
-            "other corpora",
+            f"in all {duration(self.low)} to {duration(self.high)}, about {duration(self.seconds)}{measured}",
+            f"basis: {basis}prompts of this corpus; {self.attempts} attempts for a question, as on other corpora",
         ]
 
     def _warnings(self) -> list[str]:
@@ -181,8 +184,10 @@ def estimate_run(config: Config, progress: Progress) -> RunEstimate:
     """Estimate what a run will take from its corpus, its grid and the measured speed of this machine."""
     with progress.step("corpus"):
         documents, chunks, *_ = cut_corpus(config)
-    with progress.step("speed of this machine"):
-        machine = measure()
+    machine = None
+    if not all(map(is_server, [*(one.model for one in config.authors), *(one.model for one in config.grid.grid.llms)])):
+        with progress.step("speed of this machine"):
+            machine = measure()
     with progress.step("what can be asked about"):
         stock = material(config, chunks)
     writing, verifying = write_work(config, chunks, machine, stock)
@@ -253,7 +258,7 @@ def _best(work: Callable[[], object]) -> float:
 
 
 def write_work(
-    config: Config, chunks: Sequence[Chunk], machine: Machine, stock: WritingSupply | None = None
+    config: Config, chunks: Sequence[Chunk], machine: Machine | None, stock: WritingSupply | None = None
 ) -> tuple[Work, Work]:
     """What writer and verifier read and write for the wanted number of questions."""
     stock = stock or material(config, chunks)
@@ -289,7 +294,7 @@ def write_work(
     return writing, _work(verifier, load, seconds)
 
 
-def sit_work(spec: LlmSpec, config: Config, chunks: Sequence[Chunk], machine: Machine) -> Work:
+def sit_work(spec: LlmSpec, config: Config, chunks: Sequence[Chunk], machine: Machine | None) -> Work:
     """What one examinee reads for its share of the grid."""
     example = Question("example", "x" * 90, ("x" * 12,) * 4, 0)
     shot = Shot(example.stem, example.answer)
@@ -338,10 +343,12 @@ def _choosing(
     return Load(prompts, round(prompts * (tokens + choices * CHOICE_TOKENS)), 0, 0)
 
 
-def _writing(config: Config, machine: Machine, load: Load, own: float, longest: int) -> Work:
+def _writing(config: Config, machine: Machine | None, load: Load, own: float, longest: int) -> Work:
     """The work of the writer, which reads the tokens that prompts have in common once and `own` for each alone."""
+    if machine is None:
+        return _work(config.writer, load, 0.0)
     size = parameters(config.writer.model) / _speed(config.writer)
-    steps = load.prompts / config.exam.batch * longest
+    steps = load.prompts / (WRITTEN_AT_ONCE * config.exam.batch) * longest
     decoding = max(steps * size * 2 / machine.bytes, 2 * size * load.written / (machine.flops * EFFICIENCY))
     return _work(config.writer, load, _reading(config.writer, own, machine) + decoding)
 
@@ -388,7 +395,9 @@ def _lengths(prompts: Sequence[Prompt]) -> tuple[float, float]:
     return whole, whole - len(common) / CHARACTERS_PER_TOKEN
 
 
-def _reading(model: ModelSettings | LlmSpec, tokens: float, machine: Machine) -> float:
+def _reading(model: ModelSettings | LlmSpec, tokens: float, machine: Machine | None) -> float:
+    if machine is None:
+        return 0.0
     return 2 * parameters(model.model) * tokens / (machine.flops * EFFICIENCY * _speed(model))
 
 

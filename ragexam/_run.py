@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exam_gen import WritingSettings, WrittenExam, split_pool, write_screened
+from exam_gen import WritingProgress, WritingSettings, WrittenExam, split_pool, write_screened
 from exam_gen.corpora import Inventory, chunk, gather, need_source, take_inventory
 from exam_gen.rules import dropped_question
 from examcore import (
@@ -284,9 +284,11 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
     encoder = config.writer.encoder
     steps.progress.say(f"exam: {len(chunks):,} passages are searched for what to ask, then questions are written")
 
-    def tell(done: int, wanted: int, doing: str) -> None:
-        steps.progress.doing(doing)
-        report(done, wanted)
+    def tell(now: WritingProgress) -> None:
+        if now.newest:
+            steps.progress.say(f"newest question: {now.newest}")
+        steps.progress.doing(now.doing)
+        report(now.done, now.wanted)
 
     with ReplyStore(folder.replies) as replies:
         written = write_screened(

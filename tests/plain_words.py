@@ -10,8 +10,25 @@ MARK = "say, "
 """What a scripted wording begins with; the rest is the question, so that whoever answers that answers this."""
 
 
+ANSWERABLE = "Does the text answer this question?"
+"""What stands in a request to say whether a wording holds."""
+
+
+SEARCHED = "A person searched for something"
+"""What stands in a request for a question about a whole passage."""
+
+
+def of_passage(asked: str) -> str:
+    """A question about a whole passage: its title's."""
+    return f" what do people ask of {asked.split(chr(10))[0]}?"
+
+
 def reworded(prompt: Prompt) -> str | None:
-    """The reply to a request for a wording, None for any other."""
+    """The reply to a request for a wording, or to say whether one holds; None for any other."""
+    if ANSWERABLE in prompt.user:
+        return " Yes"
+    if SEARCHED in prompt.user:
+        return of_passage(prompt.user)
     if prompt.reply != "In plain words:":
         return None
     stem = prompt.user.rsplit("Exam question: ", 1)[1].strip()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from exam_gen.drafting._facts import Fact
 from exam_gen.drafting._round_trip import RoundTrip
 from exam_gen.drafting._verification import VerificationResult
-from exam_gen.drafting._wordings import Wording
+from exam_gen.drafting._wordings import Wordings
 
 
 class Draft(NamedTuple):
@@ -26,4 +26,4 @@ class Draft(NamedTuple):
     queries: tuple[str, ...] = ()
     back: RoundTrip | None = None
     verdict: VerificationResult = VerificationResult(None)
-    wordings: tuple[Wording, ...] = ()
+    wordings: Wordings = Wordings()

@@ -56,11 +56,11 @@ def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
     """At most `per_chunk` facts of each chunk, from different sentences, the best first, chunk by chunk.
 
     First come the facts that are said of what their document is about, as people ask for those: dense retrievers find
-    fewer of the others. The order of chunks is drawn from `seed`. A sentence that stands in several chunks is used
+    fewer of the others. The order of chunks is drawn from `seed`, one of each document before the second of any, so
+    that long documents have no more than their share of a short exam. A sentence that stands in several chunks is used
     once; one that stands in several documents is not, for none of them is its source.
     """
-    order = list(chunks)
-    random.Random(seed).shuffle(order)
+    order = _in_turn(random.Random(seed).sample(list(chunks), len(chunks)))
     prose = {chunk.id: sentences(chunk.text) for chunk in chunks}
     common = _common_spans(list(prose.values()))
     used = _repeated(chunks, prose)
@@ -82,6 +82,16 @@ def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
         others += [one for one in best if one not in named]
         used.update(fact.span.sentence for fact in best)
     return [*chosen, *others]
+
+
+def _in_turn(chunks: Sequence[Chunk]) -> list[Chunk]:
+    """The first chunk of each document, then the second of each, and so on."""
+    counts: Counter[str] = Counter()
+    turns = []
+    for chunk in chunks:
+        turns.append(counts[chunk.document_id])
+        counts[chunk.document_id] += 1
+    return [chunk for _, chunk in sorted(zip(turns, chunks, strict=True), key=lambda one: one[0])]
 
 
 def _repeated(chunks: Sequence[Chunk], prose: Mapping[str, Sequence[str]]) -> set[str]:

@@ -1,7 +1,7 @@
-"""The same question in other words: what people type who need its answer and have never seen the passage.
+"""Queries of a question: what people type who need its answer, or its passage, and have never seen that.
 
-A wording counts when a model that reads the passage gives the key as its answer, too, and judges the key to be right.
-How well a retriever finds the passage plays no part: wordings are there to measure that.
+A query holds when a model that reads the passage says that it answers it. That it should give the key again is not
+asked for: such wordings are those with the passage's own rare names, which lexical retrieval finds.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exam_gen._prompts import wording_prompt
-from exam_gen.drafting._round_trip import round_trip
+from exam_gen._prompts import answerable_prompt, search_prompt, wording_prompt
 from exam_gen.drafting._verification import VerificationCase
+from exam_gen.language._outside_references import outside_reference
 from exam_gen.language._stems import leaks
-from examcore import FUNCTION_WORDS, CachedLanguageModel, NoReply, content_stems, normalized, overlap
+from examcore import FUNCTION_WORDS, CachedLanguageModel, NoReply, Prompt, content_stems, normalized, overlap
 
 KIND = "question"
 """The kind of these queries."""
@@ -31,6 +31,10 @@ PEOPLE = (0.3, 0.45, 0.55, 0.6, 0.67, 0.75, 0.8, 0.9, 1.0, 1.0)
 search queries, forum titles and conversations, whose means lie between .5 and .8 (`docs/exam-writing.md`)."""
 TEMPERATURES = (0.0, 0.8, 0.8)
 """One wording as likely as can be, two drawn."""
+SEARCHED_TEMPERATURE = 0.8
+"""At which a question about the whole passage is drawn, and reworded."""
+YES_TOKENS = 2
+"""Room for Yes or No."""
 MAX_TOKENS = 32
 """Room for twenty-five words."""
 MOST_WORDS = 25
@@ -47,48 +51,92 @@ class Wording(NamedTuple):
     overlap: float
 
 
+class Wordings(NamedTuple):
+    """What people may ask: for the `fact` that a question is about, and for what its whole `passage` tells."""
+
+    fact: tuple[Wording, ...] = ()
+    passage: tuple[Wording, ...] = ()
+
+
 def wordings(
     asked: Sequence[VerificationCase],
     writer: CachedLanguageModel,
     reader: CachedLanguageModel,
     common: frozenset[str],
     *,
-    agreement: float,
     seed: int,
     given: Sequence[Sequence[str]] = (),
-) -> list[list[Wording] | NoReply]:
-    """The wordings of each question that hold: a reader's answer to them has at least this `agreement` with the key.
+) -> list[Wordings | NoReply]:
+    """The wordings of each question that hold: a reader says that the passage answers them.
 
     The writer is asked for them, but for those of questions that have some `given`. A question for which the writer
     gave no reply at all has none.
     """
-    drafts: list[dict[str, str]] = [{} for _ in asked]
-    silent: list[NoReply | None] = [None for _ in asked]
-    for place, texts in enumerate(given):
-        drafts[place] = {normalized(text): text for text in texts if fault(text, asked[place], common) is None}
-    wanting = [place for place in range(len(asked)) if not (given and given[place])]
-    prompts = [wording_prompt(asked[place].stem) for place in wanting]
-    for number, temperature in enumerate(TEMPERATURES if prompts else ()):
-        replies = writer.replies(
-            prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed + number, temperature=temperature
-        )
-        for place, raw in zip(wanting, replies, strict=True):
-            if isinstance(raw, NoReply):
-                silent[place] = raw
-                continue
-            text = read_wording(raw)
-            if not text.endswith("?"):
-                continue
-            if fault(text, asked[place], common) is None:
-                drafts[place].setdefault(normalized(text), text)
-    cases = [(place, asked[place]._replace(stem=text)) for place, each in enumerate(drafts) for text in each.values()]
-    kept: list[list[Wording]] = [[] for _ in asked]
-    for (place, case), back in zip(cases, round_trip([case for _, case in cases], reader, seed=seed), strict=True):
-        if isinstance(back, NoReply):
-            silent[place] = back
-        elif back.agreement >= agreement:
-            kept[place].append(Wording(case.stem, overlap(case.stem, f"{case.title} {case.passage}")))
-    return [each or reason or [] for each, reason in zip(kept, silent, strict=True)]
+    drafts = [_Candidates(case, common) for case in asked]
+    for one, texts in zip(drafts, given, strict=False):
+        one.add(texts)
+    wanting = [one for place, one in enumerate(drafts) if not (given and given[place])]
+    for number, temperature in enumerate(TEMPERATURES):
+        prompts = [wording_prompt(one.case.stem) for one in wanting]
+        for one, text in _written(writer, prompts, wanting, seed + number, temperature):
+            one.add([text])
+    prompts = [search_prompt(one.case.title, one.case.passage) for one in wanting]
+    searched = _written(writer, prompts, wanting, seed, SEARCHED_TEMPERATURE)
+    prompts = [wording_prompt(text) for _, text in searched]
+    again = _written(writer, prompts, [one for one, _ in searched], seed, SEARCHED_TEMPERATURE)
+    for one, text in [*searched, *again]:
+        one.add([text], of_passage=True)
+    cases = [(one, text) for one in drafts for text in one.texts]
+    prompts = [answerable_prompt(one.case.title, one.case.passage, text) for one, text in cases]
+    replies = reader.replies(prompts, max_tokens=YES_TOKENS, stop=("\n",), seed=seed) if prompts else []
+    for (one, text), said in zip(cases, replies, strict=True):
+        if isinstance(said, NoReply):
+            one.silent = said
+        if isinstance(said, NoReply) or not said.strip().lower().startswith("yes"):
+            del one.texts[text]
+    return [one.wordings() for one in drafts]
+
+
+class _Candidates:
+    """The wordings of a question that were proposed and may hold, and whether each is of the whole passage."""
+
+    def __init__(self, case: VerificationCase, common: frozenset[str]) -> None:
+        self.case = case
+        self.texts: dict[str, bool] = {}
+        self.silent: NoReply | None = None
+        self._common = common
+
+    def add(self, texts: Sequence[str], *, of_passage: bool = False) -> None:
+        """Propose texts; those with a fault, and those that are there, are left out."""
+        for text in texts:
+            there = {normalized(one) for one in self.texts}
+            if normalized(text) not in there and fault(text, self.case, self._common) is None:
+                self.texts[text] = of_passage
+
+    def wordings(self) -> Wordings | NoReply:
+        """Those that are left; without one for the fact none, as a sitting searches for that."""
+        source = f"{self.case.title} {self.case.passage}"
+        found = [(Wording(text, overlap(text, source)), whole) for text, whole in self.texts.items()]
+        fact = tuple(one for one, of_passage in found if not of_passage)
+        if not fact:
+            return self.silent or Wordings()
+        return Wordings(fact, tuple(one for one, of_passage in found if of_passage))
+
+
+def _written(
+    writer: CachedLanguageModel, prompts: Sequence[Prompt], of: Sequence[_Candidates], seed: int, temperature: float
+) -> list[tuple[_Candidates, str]]:
+    """The questions that the writer replied with, each with what it was asked for."""
+    if not prompts:
+        return []
+    replies = writer.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed, temperature=temperature)
+    found = []
+    for one, raw in zip(of, replies, strict=True):
+        if isinstance(raw, NoReply):
+            one.silent = raw
+        elif (text := read_wording(raw)).endswith("?"):
+            found.append((one, text))
+    return found
 
 
 def read_wording(raw: str) -> str:
@@ -101,8 +149,8 @@ def read_wording(raw: str) -> str:
 def fault(text: str, case: VerificationCase, common: frozenset[str]) -> str | None:
     """Why a text is no wording of a question, None if it may be one.
 
-    It gives the key away, is the stem itself, or names no subject: none of the words that it shares with stem or title
-    is one that few passages have.
+    It gives the key away, is the stem itself, speaks of a text, or names no subject: none of the words that it shares
+    with stem or title is one that few passages have.
     """
     if len(text.split()) > MOST_WORDS or len(content_stems(text)) < 2:
         return "too long or too short"
@@ -110,6 +158,8 @@ def fault(text: str, case: VerificationCase, common: frozenset[str]) -> str | No
         return "contains the key"
     if normalized(text) == normalized(case.stem):
         return "is the stem"
+    if outside_reference(text):
+        return "speaks of a text"
     named = content_stems(text) & content_stems(f"{case.stem} {case.title}")
     if named <= common:
         return "does not name its subject"
@@ -142,8 +192,8 @@ def mistyped(text: str, seed: object) -> str:
     return " ".join(words)
 
 
-def spread_over(found: Sequence[Sequence[Wording]], target: Sequence[float]) -> list[list[Wording]]:
-    """The wordings of each question, that first which brings the overlaps of all firsts nearest to the target.
+def spread_over(found: Sequence[Sequence[Wording]], target: Sequence[float]) -> list[tuple[Wording, ...]]:
+    """One wording of each question that has any, so that their overlaps are as near to the target as can be.
 
     `target` are overlaps, of which the exam takes equal parts. Questions and quantiles of the target are matched so
     that the sum of squared differences is least.
@@ -152,9 +202,9 @@ def spread_over(found: Sequence[Sequence[Wording]], target: Sequence[float]) -> 
 
     worded = [each for each in found if each]
     if not worded:
-        return [[] for _ in found]
+        return [() for _ in found]
     quantiles = np.quantile(np.asarray(target, float), (np.arange(len(worded)) + 0.5) / len(worded))
     off = [(np.array([one.overlap for one in each])[:, None] - quantiles) ** 2 for each in worded]
     _, slots = linear_sum_assignment(np.array([each.min(axis=0) for each in off]))
-    firsts = iter([int(each[:, slot].argmin()) for each, slot in zip(off, slots, strict=True)])
-    return [[each.pop(next(firsts)), *each] if each else [] for each in map(list, found)]
+    chosen = iter([each[int(one[:, slot].argmin())] for each, one, slot in zip(worded, off, slots, strict=True)])
+    return [(next(chosen),) if each else () for each in found]

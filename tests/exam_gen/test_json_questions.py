@@ -11,6 +11,7 @@ from exam_gen import ChunkBounds, WritingSettings, chunk, write_questions
 from exam_gen._prompts import JSON_VERSION, questions_prompt, questions_schema
 from exam_gen.drafting._json_questions import evidence, read_drafts
 from examcore import Chunk, Document, Prompt, ReplyStore
+from tests.plain_words import ANSWERABLE
 from tests.scripted_model import ScriptedModel
 
 TEXT = (
@@ -91,7 +92,7 @@ def answers(prompt: Prompt) -> str:
     """A strong writer, who also reads: a question about pilots and one with a fault."""
     if "Reply with a JSON object" in prompt.user:
         return reply(WHOLE, {**WHOLE, "critique": "It has two right answers."})
-    return " the Harbour Board"
+    return " Yes" if ANSWERABLE in prompt.user else " the Harbour Board"
 
 
 class Verifier(ScriptedModel):

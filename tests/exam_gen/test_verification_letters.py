@@ -183,7 +183,8 @@ def test_the_verifier_is_named_and_its_cost_counted_apart() -> None:
                 found = re.findall(r"^([A-Z])\) (.*)$", prompt.user, re.MULTILINE)
                 passage = prompt.user.split('"""')[1] if '"""' in prompt.user else ""
                 inside = [letter for letter, text in found if text in passage]
-                yield Arrival(place, ", ".join(inside) or (completed(prompt) if not found else "none"), 5, 2)
+                said = ", ".join(inside) or ("none" if found else reworded(prompt) or completed(prompt))
+                yield Arrival(place, said, 5, 2)
 
     with ReplyStore(":memory:") as store:
         settings = WritingSettings(questions=2, verification="letters", completions=1.0)

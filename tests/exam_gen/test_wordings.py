@@ -7,7 +7,16 @@ import pytest
 
 from exam_gen.drafting._subjects import common_stems, is_about
 from exam_gen.drafting._verification import VerificationCase
-from exam_gen.drafting._wordings import Wording, fault, keywords, mistyped, read_wording, spread_over, wordings
+from exam_gen.drafting._wordings import (
+    Wording,
+    Wordings,
+    fault,
+    keywords,
+    mistyped,
+    read_wording,
+    spread_over,
+    wordings,
+)
 from examcore import CachedLanguageModel, Chunk, NoReply, Prompt, ReplyStore
 from tests.exam_gen.test_verification_letters import Silent
 from tests.scripted_model import ScriptedModel
@@ -64,6 +73,7 @@ def test_typing_errors_are_few_and_leave_short_words_alone() -> None:
         ("when does the PILOT boat leave the harbour of oslo ?", "is the stem"),
         ("does the Oslo boat sail two hours before high water?", "contains the key"),
         ("how many of the crew are there at night?", "does not name its subject"),
+        ("what does the passage say of the pilots of Oslo?", "speaks of a text"),
         ("Oslo?", "too long or too short"),
         (f"when does the Oslo boat leave {'very ' * 30}late?", "too long or too short"),
     ],
@@ -82,27 +92,42 @@ def test_keywords_are_the_content_words_in_order() -> None:
 
 
 class Rewriter(ScriptedModel):
-    """Rewords in two ways, of which a reader finds the key for one alone."""
+    """Rewords in two ways, one of which a reader finds answered; asks about the passage, and rewords that, too."""
 
     def reply_to(self, prompt: Prompt) -> str:
+        if prompt.reply == "Question:":
+            return " how does the port of Oslo work? I wonder."
+        if prompt.user.endswith("Exam question: how does the port of Oslo work?"):
+            return " what do people do at Oslo's docks?"
         if prompt.reply == "In plain words:":
             return [" when do pilots of Oslo sail?", " who is with the pilots of Oslo?"][len(self.batches) % 2]
-        return "two hours before high water" if "when do pilots" in prompt.user else "a crew of nine"
+        return " No" if "who is with" in prompt.user else " Yes"
 
 
-def test_a_wording_holds_where_a_reader_of_the_passage_gives_the_key() -> None:
+def test_a_wording_holds_where_a_reader_says_that_the_passage_answers_it() -> None:
     with ReplyStore(":memory:") as store:
         model = CachedLanguageModel(Rewriter(), store)
-        (found,) = wordings([CASE], model, model, COMMON, agreement=0.5, seed=0)
-    assert found == [Wording("when do pilots of Oslo sail?", 2 / 3)]
+        (found,) = wordings([CASE], model, model, COMMON, seed=0)
+    assert found == Wordings(
+        (Wording("when do pilots of Oslo sail?", 2 / 3),),
+        (Wording("how does the port of Oslo work?", 2 / 3), Wording("what do people do at Oslo's docks?", 1 / 4)),
+    )
+
+
+def test_a_question_that_has_wordings_is_not_asked_for_others() -> None:
+    with ReplyStore(":memory:") as store:
+        model = CachedLanguageModel(Rewriter(), store)
+        given = ["when do the pilots of Oslo go?", "when does the Oslo boat of the passage leave?"]
+        (found,) = wordings([CASE], model, model, COMMON, seed=0, given=[given])
+    assert found == Wordings((Wording("when do the pilots of Oslo go?", 1.0),))
 
 
 def test_no_reply_is_told_from_no_wording() -> None:
     with ReplyStore(":memory:") as store:
         silent, dull = CachedLanguageModel(Silent([], []), store), CachedLanguageModel(ScriptedModel("what?"), store)
-        assert wordings([CASE], silent, dull, COMMON, agreement=0.5, seed=0) == [NoReply("status 500, 3 attempts")]
-        assert wordings([CASE], dull, dull, COMMON, agreement=0.5, seed=0) == [[]]
-        assert wordings([], dull, dull, COMMON, agreement=0.5, seed=0) == []
+        assert wordings([CASE], silent, dull, COMMON, seed=0) == [NoReply("status 500, 3 attempts")]
+        assert wordings([CASE], dull, dull, COMMON, seed=0) == [Wordings()]
+        assert wordings([], dull, dull, COMMON, seed=0) == []
 
 
 def test_first_wordings_have_the_overlaps_of_the_target_as_nearly_as_can_be() -> None:
@@ -113,5 +138,6 @@ def test_first_wordings_have_the_overlaps_of_the_target_as_nearly_as_can_be() ->
         plain = np.sort([each[0].overlap for each in found])
         wanted = np.quantile(target, (np.arange(60) + 0.5) / 60)
         assert np.abs(firsts - wanted).mean() < min(0.12, np.abs(plain - wanted).mean())
-    kept = spread_over(found, (0.5,))
-    assert [sorted(each) for each in kept] == [sorted(each) for each in found]
+    alone = [[Wording("one", 0.4)], [], [Wording("two", 0.9), Wording("three", 0.1), Wording("four", 0.5)]]
+    assert spread_over(alone, (0.5,)) == [(alone[0][0],), (), (alone[2][2],)]
+    assert spread_over([[], []], (0.5,)) == [(), ()]

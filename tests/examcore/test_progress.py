@@ -91,3 +91,26 @@ def test_a_step_gives_signs_of_life_while_nothing_is_done(monkeypatch: pytest.Mo
     with progress.step("fit"):
         time.sleep(0.12)
     assert stream.getvalue().splitlines()[-1] == "fit, 0 s so far"
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_lines_stand_above_the_bar_which_says_what_is_being_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    progress = Progress(stream)
+    with progress.step("exam") as report:
+        report(1, 4)
+        progress.doing("weighing [2] answers")
+        progress.say("newest question: What is [x]? y")
+    progress.say("done")
+    text = stream.getvalue()
+    assert "newest question: What is [x]? y\n" in text
+    assert "weighing [2] answers" in text
+    assert text.endswith("done\n")

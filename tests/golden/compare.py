@@ -34,7 +34,8 @@ SENTENCES = {
 SAMPLED = "sampled"
 SLACK, ERRORS, WIDTH, DRAWS = 0.05, 4.0, 3.29, 400
 """The tolerance of sampled estimates; a central 90 % interval is 3.29 standard deviations wide."""
-ENDS = {"low": 2.0, "high": 2.0}
+ENDS = {"low": 2.0, "high": 2.0, "sd": 4.0}
+"""Of how many such errors ends of intervals are known, and standard deviations of slopes, whose upper tail is long."""
 DIAGNOSTIC = re.compile(r"ess|r_?hat|diverg|tree|accept|leapfrog|draws|loo|pareto|log_likelihood|flags|mcse|fit")
 
 Difference = str

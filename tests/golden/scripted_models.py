@@ -14,6 +14,7 @@ from typing import Any
 
 # The only names taken from the program: the records that a language model is asked with and answers with.
 from examcore import Likelihoods, Prompt
+from tests.plain_words import reworded
 
 GAP = "which of them"
 KEYS = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z]+(?: [A-Z][a-z]+)*|\d+ [a-z]+|\d+)")
@@ -53,8 +54,8 @@ class Reader(Scripted):
         self.blunders = blunders
 
     def reply(self, prompt: Prompt) -> str:
-        if prompt.reply == "In plain words:":
-            return " say, " + prompt.user.rsplit("Exam question: ", 1)[1].strip()
+        if asked := reworded(prompt):
+            return asked
         if "The gap: " in prompt.user:
             statement = re.findall(r"^Statement: (.*)$", prompt.user, re.MULTILINE)[-1]
             return f" What is it where {statement.replace('____', GAP)[:220].rstrip('.')}?"

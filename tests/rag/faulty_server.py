@@ -196,7 +196,7 @@ def question(asked: str) -> str:
     """A reply to the prompts of exam writing, made from what they hold."""
     if "Candidates:" in asked:
         return letters(asked)
-    begun = re.search(r"Begin your reply with: (Question|Answer|Wrong answers|In plain words):", asked)
+    begun = re.search(r"Begin your reply with: (Question|Answer|Wrong answers|In plain words|Reply):", asked)
     if begun:
         return author(asked[: begun.start()].rstrip())
     if '"queries"' in asked:

@@ -6,12 +6,17 @@ import json
 import re
 
 from exam_gen.language._spans import sentences, spans
+from tests.plain_words import ANSWERABLE, SEARCHED, of_passage
 
 HIDDEN = "which of them"
 
 
 def author(asked: str) -> str:
-    """The reply to a request for a question, for an answer from a passage, or for wrong answers."""
+    """The reply to a request for a question, for an answer from a passage, for wrong answers, or about a wording."""
+    if ANSWERABLE in asked:
+        return "Yes"
+    if SEARCHED in asked:
+        return of_passage(asked)
     if "Exam question: " in asked:
         return f" {_wording(asked.rsplit('Exam question: ', 1)[1])}"
     if '"queries"' in asked:

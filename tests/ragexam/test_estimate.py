@@ -85,7 +85,7 @@ def test_the_time_is_a_range_with_its_basis_that_a_busy_machine_widens_upwards(m
         ranges.append((found.low / found.seconds, found.high / found.seconds))
         assert found.record()["machine"] == {"flops": 2e11, "bytes": 5e9, "threads": 2}
         assert (
-            "basis: matrix products at 200 GFLOP/s, of which models reach 90%, weights read at 5.0 GB/s, 2 threads;"
+            "basis: matrix products at 200 GFLOP/s, of which models reach 60%, weights read at 5.0 GB/s, 2 threads;"
             in text
         )
         assert ("it is busy now (a load of 3.0 a processor)" in text) is (load > 0)
@@ -100,11 +100,11 @@ def _computes_integers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_time_at_the_speed_of_two_such_cores_is_what_the_quickstart_took() -> None:
     settings = read(ROOT / "experiments" / "quickstart" / "config.yaml", Config)
     chunks = cut_corpus(settings).chunks
-    machine = Machine(3.27e11, 7.4e9, 2)
+    machine = Machine(4.22e11, 11.5e9, 2)
     works = [*write_work(settings, chunks, machine), sit_work(settings.grid.grid.llms[0], settings, chunks, machine)]
     seconds = sum(one.seconds for one in works)
-    # RESULTS.md: the exam and its answers, beside light other work.
-    assert seconds == pytest.approx(1216 + 106, rel=0.3)
+    # RESULTS.md: the exam and its answers.
+    assert seconds == pytest.approx(1313 + 62, rel=0.3)
 
 
 def test_the_speed_of_the_machine_is_measured() -> None:
