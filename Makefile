@@ -3,6 +3,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEV := $(VENV)/.dev
 PEERS := $(VENV)/.peers
 DOCS := $(VENV)/.docs
 # Processes that run tests side by side, each on one thread and in up to 4 GB.
@@ -19,6 +20,10 @@ $(READY): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) not found; install Python 3.11 or say make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[local]'
+	@touch $@
+
+$(DEV): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
@@ -42,18 +47,18 @@ docs: $(DOCS) ## Build the documentation as a site; opens as build/docs/index.ht
 test: $(PEERS) ## Run all tests
 	OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=80 --durations-min=4
 
-test-fast: setup ## Run the tests that need no model and take seconds
+test-fast: $(DEV) ## Run the tests that need no model and take seconds
 	$(BIN)/python -m pytest -m "not slow and not models and not validate"
 
-validate: $(READY) ## Run the statistical validations that take minutes: coverage, calibration, two samplers
+validate: $(DEV) ## Run the statistical validations that take minutes: coverage, calibration, two samplers
 	OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m validate -n $(WORKERS) --durations=20
 
-lint: setup ## Check style, format and types
+lint: $(DEV) ## Check style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: setup ## Mend style and format
+format: $(DEV) ## Mend style and format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

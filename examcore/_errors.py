@@ -10,6 +10,16 @@ ROOMS = frozenset({"examcore", "exam_gen", "rag", "irt", "taxonomy", "grading", 
 
 
 FAILED, BAD_INPUT = 1, 2
+EXTRAS = {
+    **dict.fromkeys(
+        ("torch", "transformers", "safetensors", "gguf", "accelerate", "datasets", "sentence_transformers", "faiss"),
+        "local",
+    ),
+    **dict.fromkeys(("onnxruntime", "tokenizers"), "onnx"),
+    "ray": "ray",
+    "bitsandbytes": "quantized",
+}
+"""Which extra of this package (`pip install 'ragexam[EXTRA]'`) installs a module that it can do without."""
 KEPT = "what was done is kept, the same command goes on"
 
 
@@ -22,6 +32,8 @@ def exit_status_of(error: BaseException) -> int | None:
     """
     if is_temporary(error):
         return FAILED
+    if lacking_extra(error):
+        return BAD_INPUT
     bad = isinstance(error, OSError) or (isinstance(error, ValueError) and raised_in(error.__traceback__) in ROOMS)
     return BAD_INPUT if bad else None
 
@@ -31,6 +43,12 @@ def is_temporary(error: BaseException) -> bool:
     from examcore._language_model import FailedError  # loads more than the command line needs to answer `--help`
 
     return isinstance(error, FailedError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC)
+
+
+def lacking_extra(error: BaseException) -> str:
+    """The extra that would have installed the module that an error misses, empty for other errors."""
+    name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    return EXTRAS.get(name, "")
 
 
 def raised_in(trace: TracebackType | None) -> str:
@@ -52,5 +70,7 @@ def error_line(error: BaseException) -> str:
         name = f"{error.filename}: " if error.filename else ""
         hint = f"; free some space: {KEPT}" if error.errno == errno.ENOSPC else ""
         return f"{name}{error.strerror}{hint}"
+    if (extra := lacking_extra(error)) and isinstance(error, ImportError):
+        return f"{error.name} is not installed; wanted pip install 'ragexam[{extra}]'"
     said = " ".join(str(error).split()) or type(error).__name__
     return f"{said}; {KEPT}" if is_temporary(error) else said

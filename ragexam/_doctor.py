@@ -16,8 +16,9 @@ PACKAGES = (
     *("numpy", "scipy", "pandas", "jax", "numpyro", "pymc", "arviz", "matplotlib"),
 )
 """What a run needs and its record names."""
+LOCAL = "pip install 'ragexam[local]'"
 MEMORY_GB = 6.0
-"""The quickstart peaked at 4.6 GB (RESULTS.md); without 8-bit integers its writer alone takes 3.3 to 7."""
+"""The quickstart peaked at 4.4 GB (RESULTS.md); without 8-bit integers its writer alone takes 3.3 to 7."""
 DISK_GB = 5.0
 """The models of the quickstart take 3.3 GB, a run and its caches some hundred MB."""
 
@@ -74,7 +75,7 @@ def examine() -> MachineReport:
     packages = {name: version(name) for name in PACKAGES}
     memory = psutil.virtual_memory().available / 1e9
     disk = shutil.disk_usage(Path.cwd()).free / 1e9
-    problems = [f"{name} is not installed; run make setup" for name, found in packages.items() if found is None]
+    problems = [f"{name} is not installed; wanted {LOCAL}" for name, found in packages.items() if found is None]
     if memory < MEMORY_GB:
         problems.append(f"{memory:.1f} GB of memory available; the quickstart wants {MEMORY_GB:.0f}")
     if disk < DISK_GB:

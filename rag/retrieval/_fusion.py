@@ -111,8 +111,6 @@ class CrossEncoder:
 
             with quiet_libraries():
                 return sentence_transformers.CrossEncoder(place, local_files_only=hub_offline(place))
-        except ImportError as error:
-            raise OSError(f"re-ranker {self._name}: needs {error.name}; wanted pip install 'ragexam[onnx]'") from None
         except (OSError, ValueError, RuntimeError) as error:
             raise OSError(f"re-ranker {self._name}: cannot be loaded: {first_error_line(error)}") from error
 

@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from examcore import Chunk, Exam, FailedError, Likelihoods, Prompt, Question
+from examcore import Chunk, Exam, FailedError, Likelihoods, Prompt, Question, error_line, exit_status_of
 from rag import (
     Answer,
     AnswerStore,
@@ -251,9 +251,10 @@ def test_options_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(ValueError, match=message):
             EngineOptions(**options)  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "ray", None)
-    wanted = r"--engine ray: ray is not installed; wanted pip install 'ragexam\[ray\]'"
-    with pytest.raises(ValueError, match=wanted), join_cluster(None, 1, None):
+    with pytest.raises(ModuleNotFoundError) as found, join_cluster(None, 1, None):
         pass
+    assert exit_status_of(found.value) == 2
+    assert error_line(found.value) == "ray is not installed; wanted pip install 'ragexam[ray]'"
 
 
 def test_ray_is_loaded_by_those_who_ask_for_it_only() -> None:

@@ -191,7 +191,7 @@ def test_the_commands_of_the_manual_run(ragexam: Command, run: Path, monkeypatch
     [
         ((), "filter: wanted either --dry-run or --out NEW"),
         (("--dry-run", "--out", "x"), "filter: wanted either --dry-run or --out NEW"),
-        (("--dry-run", "--rule", "near-duplicate"), "--rule near-duplicate: no value; wanted name=threshold"),
+        (("--dry-run", "--rule", "near-duplicate"), "--rule near-duplicate: no value; wanted NAME=LIMIT"),
         (("--dry-run", "--rule", "near=1"), "filters: unknown rule 'near'"),
         (("--dry-run", "--rule", "stem-long=["), "--rule stem-long=[: '[' is not YAML; quote it"),
         (("--dry-run", "--only", "near"), "filters: unknown rule 'near'"),
