@@ -133,7 +133,9 @@ def changed(settings: Mapping[str, object], given: Sequence[str]) -> dict[str, o
     for one in given:
         name, equals, value = one.partition("=")
         if not equals or not value.strip():
-            raise ValueError(f"--rule {one}: no value; wanted name=threshold, such as near-duplicate=0.7 or name=off")
+            raise ValueError(
+                f"--rule {one}: no value; wanted NAME=LIMIT, such as near-duplicate=0.7, NAME=on or NAME=off"
+            )
         try:
             found[name.strip()] = yaml.safe_load(value)
         except yaml.YAMLError:

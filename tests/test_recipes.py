@@ -79,6 +79,7 @@ def test_a_question_rule_is_a_line_in_one_table(monkeypatch: pytest.MonkeyPatch)
     kind = catalogue.RuleKind(
         "stems in capitals", lambda _: each(lambda one: "in capitals" if one.stem.isupper() else None)
     )
+    assert "shouting" not in RULE_KINDS, "or nothing is tested here"
     monkeypatch.setitem(RULE_KINDS, "shouting", kind)  # type: ignore[attr-defined]
     # The order of the table, read once when the module is loaded.
     monkeypatch.setattr(catalogue, "NAMES", (*catalogue.NAMES, "shouting"))
