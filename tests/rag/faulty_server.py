@@ -65,6 +65,8 @@ def serving(script: Script, pause: float = 0.0) -> Iterator[Server]:
 
 
 class _Quiet(ThreadingHTTPServer):
+    # A connection that finds the usual queue of 5 full is tried again after a second.
+    request_queue_size = 128
     daemon_threads = True
     block_on_close = False
 
