@@ -1,29 +1,40 @@
-"""The margin of EXAM's own reader, calibrated: what is read and written, and its lines for a reader."""
+"""The margin of EXAM's own reader, calibrated, margin: what is read and written, and its lines for a reader."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from examcore import FailedError, NoReply, Progress, ReplyStore, RunFolder, read_exam, write_text
-from examcore.console import interval_text, jsonable
-from grading.commands._bank_runs import asking_of
+from examcore.console import AsJson, Quiet, interval_text, jsonable, show
+from grading._printing import joined
+from grading.commands._grading import asking_of
 from grading.commands._options import ModelOptions, Resampling
-from grading.commands._printing import PrintedResult, joined
 from grading.graders._assessor import NORMALIZATION
 from grading.graders._calibration import calibrate, read_trials, trials_of
 from rag import EXAM_PROMPT_VERSION
 
 
-def calibrated(
-    exam: Path, model: ModelOptions, out: Path, share: float, passages: int, resampling: Resampling, progress: Progress
-) -> PrintedResult:
-    """Calibrate on an exam; writes `margin.json`, which `grade run --margin` reads, and keeps the replies to go on.
-
-    Raises `FailedError` when a question got no reply.
-    """
+def margin(
+    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run: questions with their passages.")],
+    model: ModelOptions,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for margin.json and the replies.")],
+    resampling: Resampling,
+    share: Annotated[
+        float, typer.Option(min=0.001, max=0.5, help="Share of questions that may be answered without support.")
+    ] = 0.05,
+    passages: Annotated[
+        int, typer.Option(min=1, help="Passages of other documents in an article, as many as articles have.")
+    ] = 1,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Set the margin of grade run --grader choices: by how much a passage must raise a choice to support it."""
+    progress = Progress(quiet=quiet)
     level, seed = resampling.interval, resampling.seed
     questions = read_exam(exam)
     trials = trials_of(questions, passages, seed)
@@ -36,12 +47,12 @@ def calibrated(
         if lost:
             raise FailedError(f"{len(lost)} questions got no reply: {lost[0].reason}")
         reads = [one for one in found if not isinstance(one, NoReply)]
-        margin = calibrate(reads, share=share, level=level, seed=seed)
+        calibration = calibrate(reads, share=share, level=level, seed=seed)
         result = {
-            "margin": margin.margin,
-            "n": margin.n,
-            "margins": list(margin.margins),
-            "held_out": {name: getattr(margin, name).as_dict() for name in ("unsupported", "answered", "right")},
+            "margin": calibration.margin,
+            "n": calibration.n,
+            "margins": list(calibration.margins),
+            "held_out": {name: getattr(calibration, name).as_dict() for name in ("unsupported", "answered", "right")},
             "share": share,
             "passages": passages,
             "model": model.model,
@@ -54,7 +65,7 @@ def calibrated(
             "usage": asdict(asking.usage),
         }
         write_text(out / "margin.json", [json.dumps(jsonable({"format": 1, **result}), indent=2) + "\n"])
-    return PrintedResult(result, _lines(result, out / "margin.json"))
+    show(result, as_json=as_json, lines=_lines(result, out / "margin.json"))
 
 
 def _lines(result: dict[str, Any], path: Path) -> str:

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from examcore.console import AsJson, show_result
+from examcore.console import AsJson, show
 from grading.commands._options import Resampling
-from grading.commands._printing import PrintedResult
+from grading.page import Sources, write_grading_report
 
 
 def report(
@@ -34,13 +34,11 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write report.html: which system answers most, how sure that is, each question, and what became of the replies."""
-    from grading.page import Sources, write_grading_report
-
     sources = Sources(tuple(run or ()), qrels, bank, passages, tau, k, rel, resampling.interval, resampling.seed)
     written = write_grading_report(out, sources, _command(out, sources))
     best, warnings = written.result["best"], written.result["warnings"]
     lines = [str(written.path), *([f"best: {best}"] if best else []), *(f"note: {one}" for one in warnings)]
-    show_result(PrintedResult(written.result, "\n".join(lines)), as_json=as_json)
+    show(written.result, as_json=as_json, lines="\n".join(lines))
 
 
 def _command(out: Path, sources: object) -> str:

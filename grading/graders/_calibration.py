@@ -9,15 +9,30 @@ questions; those on one document are held out together, because they share its p
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore import INTERVAL_LEVEL, Exam, IntervalEstimate, Likelihoods, NoReply, Question, ReportProgress, wilson
+from examcore import (
+    INTERVAL_LEVEL,
+    Exam,
+    IntervalEstimate,
+    JsonRecord,
+    Likelihoods,
+    NoReply,
+    Question,
+    ReportProgress,
+    check_format,
+    shown_json,
+    wilson,
+)
+from grading.formats._json_files import read_json_object
 from grading.graders._assessor import CachedAssessor, choice_task
 from grading.graders._choices import TOGETHER, supported
 
@@ -144,6 +159,34 @@ def calibrate(
         len(reads),
         tuple(margins),
     )
+
+
+def read_margin(given: str | None, model: str) -> float | None:
+    """The margin in nats, None where none is given.
+
+    Raises `ValueError` for a number below 0, a file of another kind, and one that was written for another model, whose
+    likelihoods have another spread.
+    """
+    if given is None:
+        return None
+    try:
+        margin = float(given)
+    except ValueError:
+        return _margin_of_file(Path(given), model)
+    if not 0 <= margin < math.inf:
+        raise ValueError(f"--margin {given}; wanted a number of nats from 0 on, or the file of a calibration")
+    return margin
+
+
+def _margin_of_file(path: Path, model: str) -> float:
+    fields = read_json_object(path)
+    check_format(JsonRecord(str(path), fields))
+    margin = fields.get("margin")
+    if isinstance(margin, bool) or not isinstance(margin, int | float) or "model" not in fields:
+        raise ValueError(f"{path}: margin {shown_json(margin)}; wanted a file of ragexam grade margin")
+    if fields["model"] != model:
+        raise ValueError(f"{path}: is of model {shown_json(fields['model'])}; wanted that of {json.dumps(model)}")
+    return float(margin)
 
 
 def _folds(documents: Sequence[str], folds: int, seed: int) -> NDArray[np.intp]:

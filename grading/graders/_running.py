@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,7 +68,7 @@ def write_grades(path: str | Path, graded: Sequence[GraderResult], grader: str, 
     )
 
 
-def summary(run: GradingOutcome, *, level: float = INTERVAL_LEVEL, seed: int = 0) -> dict[str, object]:
+def summary(run: GradingOutcome, *, level: float = INTERVAL_LEVEL, seed: int = 0) -> dict[str, Any]:
     """Counts of grades and rules, the unparsed share (interval over queries), and examples of unparsed replies."""
     unparsed = [one for one in run.graded if math.isnan(one.grade.grade)]
     counts = Counter(one.grade.grade for one in run.graded if not math.isnan(one.grade.grade))

@@ -9,7 +9,7 @@ from typing import Any
 
 from examcore import IntervalEstimate
 from examcore.page import clipped, flattened, percent, shown_value
-from grading.commands._printing import named
+from grading._printing import named
 from grading.graders._running import EXAMPLES, SHOWN
 from grading.page._evidence import GradingEvidence
 from grading.page._names import name

@@ -8,7 +8,7 @@ from typing import Any
 
 from examcore import IntervalEstimate
 from examcore.page import chance, joined, percent, percent_range, points
-from grading.commands._printing import few
+from grading._printing import few
 from grading.leaderboards._paired import ALPHA
 from grading.leaderboards._standings import Standing
 from grading.page._evidence import GradingEvidence
