@@ -4,7 +4,7 @@ from grading._records import BankQuestion, Grade, KeyAnswer
 from grading._table_rows import FileRow, read_rows
 from grading.formats._grades import ReadGrades
 from grading.formats._trec import TrecRun
-from grading.leaderboards._standings import differences
+from grading.leaderboards._paired import differences
 from grading.scores._cover import cover
 from grading.scores._labels import exam_labels, exam_qrels
 

@@ -15,8 +15,8 @@ from grading._records import Bank
 from grading.commands._options import BankFile, Resampling, Scores, ShownPairs
 from grading.commands._scores import bank_of
 from grading.formats._answers import SystemAnswers, read_answers
-from grading.formats._bank_questions import ALL
-from grading.leaderboards._standings import differences, standings
+from grading.formats._bank_files import ALL
+from grading.leaderboards._paired import differences, standings
 from grading.scores._exam import ExamScore, exam_score, n_exam
 from grading.scores._rouge import read_articles, rouge_scores
 

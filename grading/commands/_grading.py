@@ -24,9 +24,9 @@ from grading.formats._file_faults import Fault, in_words
 from grading.formats._passages import PassageQuestion, keyed, pair, read_passages
 from grading.graders._assessor import ALONE, NORMALIZATION, TOGETHER, Assessor, CachedAssessor
 from grading.graders._calibration import read_margin
-from grading.graders._choices import MARGIN, ChoiceReader
-from grading.graders._extractive import ExtractiveGrader, load_reader
-from grading.graders._graders import DirectRelevance, Grader, QaGrader, SelfRating
+from grading.graders._choices import MARGIN, choice_reader
+from grading.graders._extractive import extractive_grader, load_reader
+from grading.graders._graders import Grader, direct_relevance, qa_grader, self_rating
 from grading.graders._running import grade_all, summary, write_grades
 from rag import ModelSettings, load_language_model, prepare_models
 from rag.engines import EngineOptions, open_engine
@@ -186,7 +186,7 @@ def _grader(
 ) -> Iterator[tuple[Grader, Callable[[], dict[str, Any]]]]:
     """The grader at work, and what tells its usage."""
     if options.grader == "reader":
-        yield ExtractiveGrader(load_reader(model.model, model.device), store, options.threshold), dict
+        yield extractive_grader(load_reader(model.model, model.device), store, options.threshold), dict
         return
     with asking_of(model, store, progress, engine, options.batch) as asking:
         yield _with_model(options, asking, given), lambda: asdict(asking.usage)
@@ -194,12 +194,12 @@ def _grader(
 
 def _with_model(options: GraderOptions, asking: CachedAssessor, given: Given) -> Grader:
     if given.reading is not None:
-        return ChoiceReader(asking, *given.reading, MARGIN if given.margin is None else given.margin)
+        return choice_reader(asking, *given.reading, MARGIN if given.margin is None else given.margin)
     if options.grader == "qa":
-        return QaGrader(asking, options.verify)
+        return qa_grader(asking, options.verify)
     if options.grader == "rating":
-        return SelfRating(asking)
-    return DirectRelevance(asking, options.scale, options.shots, given.queries or {})
+        return self_rating(asking)
+    return direct_relevance(asking, options.scale, options.shots, given.queries)
 
 
 def _lines(result: Mapping[str, Any]) -> list[str]:

@@ -17,7 +17,7 @@ from examcore.console import AsJson, Quiet, jsonable, show
 from grading._printing import aligned, joined, named
 from grading.commands._options import GradeSource, Resampling
 from grading.commands._scores import K, Tau
-from grading.formats._bank_questions import read_bank_questions
+from grading.formats._bank_files import read_bank_questions
 from grading.formats._grades import ReadGrades, read_grades, unique
 from grading.formats._trec import TrecRun, read_runs
 from grading.scores._items import (

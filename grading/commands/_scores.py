@@ -14,11 +14,11 @@ from grading._printing import aligned, few, joined, named, pair_lines, show_rank
 from grading._records import Bank, SystemScores
 from grading._table_rows import has_suffix, read_rows
 from grading.commands._options import GradePrompt, GradeSource, Resampling, Scores, ShownPairs
-from grading.formats._bank_questions import read_bank_questions
+from grading.formats._bank_files import read_bank_questions
 from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._json_files import is_json
 from grading.formats._trec import Qrels, TrecRun, qrels_lines, read_qrels, read_runs, write_qrels
-from grading.leaderboards._standings import Standing, differences, standings
+from grading.leaderboards._paired import Standing, differences, standings
 from grading.scores._cover import Cover, outside
 from grading.scores._cover import cover as cover_of
 from grading.scores._effectiveness import DEFAULT, Effectiveness, Over, measure_runs

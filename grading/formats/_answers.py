@@ -10,7 +10,7 @@ from examcore import shown_json
 from grading._records import Bank
 from grading._table_rows import FileRow, read_rows
 from grading.formats import _fields as fields
-from grading.formats._bank_questions import ALL
+from grading.formats._bank_files import ALL
 
 CORRECT = ("correct", "score", "grade")
 QUESTION = ("question_id", "nugget_id", "item", "id", "question", "nugget")

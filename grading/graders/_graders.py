@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import NamedTuple
 
 from examcore import NoReply, Prompt
 from grading._records import BankQuestion, Grade
@@ -59,128 +60,73 @@ class GraderResult(NamedTuple):
     cut: int = 0
 
 
-class Grader(Protocol):
-    """Grades pairs in order; `name` and `settings` are stored with the grades."""
-
-    @property
-    def name(self) -> str:
-        """The name of the grader on the command line."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, object]:
-        """What determines the grades besides the model, such as prompt versions."""
-        ...
-
-    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
-        """The pairs it can grade."""
-        ...
-
-    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        """The grade of each pair."""
-        ...
-
-
 @dataclass(frozen=True)
-class SelfRating:
+class Grader:
+    """What grades pairs in order: `grade` gives the grade of each pair, `gradable` the pairs that it can grade.
+
+    `name` is that of the grader on the command line, `settings` what determines the grades besides the model, such as
+    prompt versions; both are stored with the grades.
+    """
+
+    name: str
+    settings: Mapping[str, object]
+    grade: Callable[[Sequence[PassageQuestion]], Iterator[GraderResult]]
+    gradable: Callable[[Sequence[PassageQuestion]], list[PassageQuestion]] = list
+
+
+def self_rating(asking: CachedAssessor) -> Grader:
     """The model rates from 0 to 5 how well the passage answers (EXAM++, section 4.2.2)."""
 
-    asking: CachedAssessor
-    name: str = "rating"
-    settings: Mapping[str, object] = field(default_factory=lambda: {"prompt": RATING_VERSION})
-
-    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
-        """All of them."""
-        return list(pairs)
-
-    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        """See `Grader`."""
+    def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         asked = (_asked(one, rating_prompt, RATING_TOKENS) for one in pairs)
-        for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
+        for one, reply in zip(pairs, asking.replies(asked), strict=True):
             yield _graded(one, reply, parse_rating)
 
+    return Grader("rating", {"prompt": RATING_VERSION}, grade)
 
-@dataclass(frozen=True)
-class QaGrader:
+
+def qa_grader(asking: CachedAssessor, verify: Verify = "words") -> Grader:
     """The model extracts an answer, which is compared with the key: 0 or 1 (EXAM++, section 4.2.1).
 
     With `verify="model"` the model is asked about the answers that the word rule rejects. Questions without a key are
     left out.
     """
 
-    asking: CachedAssessor
-    verify: Verify = "words"
-    name: str = "qa"
+    def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
+        replies = asking.replies(_asked(one, qa_prompt, ANSWER_TOKENS) for one in pairs)
+        answered = (graded_answer(one, reply) for one, reply in zip(pairs, replies, strict=True))
+        while group := list(islice(answered, TOGETHER)):
+            yield from _verified(group, pairs, asking) if verify == "model" else group
 
-    @property
-    def settings(self) -> Mapping[str, object]:
-        """The versions of the prompts and how answers are verified."""
-        asked = {"verify_prompt": VERIFY_VERSION} if self.verify == "model" else {}
-        return {"prompt": QA_VERSION, "verify": self.verify, **asked}
-
-    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
-        """The pairs whose question has a key."""
-        return keyed(pairs)
-
-    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        """See `Grader`."""
-        asked = (_asked(one, qa_prompt, ANSWER_TOKENS) for one in pairs)
-        group: list[GraderResult] = []
-        for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
-            group.append(graded_answer(one, reply))
-            if len(group) == TOGETHER:
-                yield from self._verified(group, pairs)
-                group = []
-        yield from self._verified(group, pairs)
-
-    def _verified(self, found: list[GraderResult], pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        """The grades after the model has judged the answers that the word rule rejects."""
-        if self.verify == "words":
-            yield from found
-            return
-        questions = {(one.question.query, one.question.id): one.question for one in pairs}
-        rejected = [place for place, one in enumerate(found) if one.rule == NO_MATCH]
-        grades = [found[place].grade for place in rejected]
-        prompts = [verify_prompt(questions[(one.query, one.question)], one.answer) for one in grades]
-        asked = [PassagePrompt(one.question, prompt, "", FEW) for one, prompt in zip(grades, prompts, strict=True)]
-        for place, reply in zip(rejected, self.asking.replies(asked), strict=True):
-            found[place] = _second(found[place], reply)
-        yield from found
+    asked = {"verify_prompt": VERIFY_VERSION} if verify == "model" else {}
+    return Grader("qa", {"prompt": QA_VERSION, "verify": verify, **asked}, grade, keyed)
 
 
-@dataclass(frozen=True)
-class DirectRelevance:
+def direct_relevance(
+    asking: CachedAssessor, scale: Scale = "yes-no", shots: int = 0, queries: Mapping[str, str] | None = None
+) -> Grader:
     """The baseline without questions: whether the passage is relevant for the query (no or yes: 0 or 1; or 0 to 2).
 
-    `queries` maps a query's id to its text, which is otherwise the id; `shots` is the number of solved examples.
+    `queries` maps a query's id to its text, which is otherwise the id; `shots` is the number of solved examples. Each
+    passage is graded once per query.
     """
+    texts = queries or {}
 
-    asking: CachedAssessor
-    scale: Scale = "yes-no"
-    shots: int = 0
-    queries: Mapping[str, str] = field(default_factory=dict)
-    name: str = RELEVANCE
+    def asked(pair: PassageQuestion) -> PassagePrompt:
+        one = pair.passage
+        prompt = relevance_prompt(texts.get(one.query, one.query), one.text, scale, EXAMPLES[:shots])
+        return PassagePrompt(one.id, prompt, one.text, FEW)
 
-    @property
-    def settings(self) -> Mapping[str, object]:
-        """The prompt's version, scale and number of examples."""
-        return {"prompt": RELEVANCE_VERSION, "scale": self.scale, "shots": self.shots}
-
-    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
-        """Each passage once per query."""
-        return list({(one.passage.query, one.passage.id): one for one in pairs}.values())
-
-    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        """See `Grader`."""
-        asked = (PassagePrompt(one.passage.id, self._prompt(one), one.passage.text, FEW) for one in pairs)
-        parse = parse_yes_no if self.scale == "yes-no" else parse_level
-        for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
+    def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
+        parse = parse_yes_no if scale == "yes-no" else parse_level
+        for one, reply in zip(pairs, asking.replies(map(asked, pairs)), strict=True):
             question = BankQuestion(RELEVANCE, one.passage.query, "")
             yield _graded(PassageQuestion(question, one.passage), reply, parse)
 
-    def _prompt(self, pair: PassageQuestion) -> Prompt:
-        query = self.queries.get(pair.passage.query, pair.passage.query)
-        return relevance_prompt(query, pair.passage.text, self.scale, EXAMPLES[: self.shots])
+    def once(pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
+        return list({(one.passage.query, one.passage.id): one for one in pairs}.values())
+
+    return Grader(RELEVANCE, {"prompt": RELEVANCE_VERSION, "scale": scale, "shots": shots}, grade, once)
 
 
 def graded_answer(pair: PassageQuestion, reply: AssessorReply) -> GraderResult:
@@ -198,6 +144,20 @@ def graded_answer(pair: PassageQuestion, reply: AssessorReply) -> GraderResult:
     if parsed.rule == "answer":
         return _result(pair, reply, Parsed(0.0, NO_MATCH), answer)
     return _result(pair, reply, parsed)
+
+
+def _verified(
+    found: list[GraderResult], pairs: Sequence[PassageQuestion], asking: CachedAssessor
+) -> list[GraderResult]:
+    """The grades after the model has judged the answers that the word rule rejects."""
+    questions = {(one.question.query, one.question.id): one.question for one in pairs}
+    rejected = [place for place, one in enumerate(found) if one.rule == NO_MATCH]
+    grades = [found[place].grade for place in rejected]
+    prompts = [verify_prompt(questions[(one.query, one.question)], one.answer) for one in grades]
+    asked = [PassagePrompt(one.question, prompt, "", FEW) for one, prompt in zip(grades, prompts, strict=True)]
+    for place, reply in zip(rejected, asking.replies(asked), strict=True):
+        found[place] = _second(found[place], reply)
+    return found
 
 
 def _is_literal(answer: str, question: BankQuestion) -> bool:

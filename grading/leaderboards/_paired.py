@@ -1,4 +1,4 @@
-"""Systems compared in pairs over the topics they share: differences, intervals, tests, probability of being best."""
+"""Systems in order of their means, and in pairs: differences, intervals, tests, probability of being best."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, percentile_interval
-from grading.formats._score_tables import ScoreTable
+from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean, percentile_interval
+from grading._records import SystemScores
+from grading.formats._score_tables import ScoreTable, table_of
 
 PERMUTATIONS = 10_000
 """Sign patterns drawn when there are more than this: the standard error of a p of .05 is then .002."""
@@ -50,6 +51,14 @@ class SystemPair(NamedTuple):
         return {**self._asdict(), "difference": self.difference.as_dict(), "told_apart": self.told_apart}
 
 
+class Standing(NamedTuple):
+    """A system's mean over the `topics` that have a score, with its interval."""
+
+    system: str
+    score: IntervalEstimate
+    topics: int
+
+
 class Comparison(NamedTuple):
     """All pairs of a table's systems, and each system's probability of being the best over resampled topics."""
 
@@ -60,6 +69,30 @@ class Comparison(NamedTuple):
     def significant(self) -> list[SystemPair]:
         """The pairs whose adjusted p is below .05."""
         return [pair for pair in self.pairs if pair.told_apart]
+
+
+def standings(
+    table: SystemScores, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
+) -> list[Standing]:
+    """The systems by their means, the best first; those without a score last."""
+    found = []
+    for system, scores in table.items():
+        values = np.array(list(scores.values()), dtype=np.float64)
+        values = values[~np.isnan(values)]
+        mean = bootstrap_mean(values, level=level, draws=draws, seed=seed)
+        found.append(Standing(system, mean, len(values)))
+    return sorted(found, key=lambda one: -np.inf if np.isnan(one.score.estimate) else one.score.estimate, reverse=True)
+
+
+def differences(
+    table: SystemScores, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
+) -> list[SystemPair]:
+    """Compare every pair of systems that have scores over the topics both have, the better system first."""
+    order = [one.system for one in standings(table, level=level, draws=0, seed=seed) if table[one.system]]
+    if len(order) < 2:
+        return []
+    cells = {(system, topic): score for system in order for topic, score in table[system].items()}
+    return list(compare_systems(table_of(cells), level=level, draws=draws, seed=seed).pairs)
 
 
 def compare_systems(

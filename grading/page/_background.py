@@ -12,8 +12,7 @@ from examcore.page import clipped, flattened, percent, shown_value
 from grading._printing import named
 from grading.graders._running import EXAMPLES, SHOWN
 from grading.page._evidence import GradingEvidence
-from grading.page._names import name
-from grading.page._scores import Board
+from grading.page._scores import Board, name
 from grading.page._verdict import with_interval
 
 View = dict[str, Any]
@@ -151,7 +150,7 @@ def making_view(evidence: GradingEvidence, command: str, version: str) -> list[V
             "title": "This page",
             "facts": [
                 ("systems from", evidence.systems.source or "none"),
-                ("interval", percent(sources.level)),
+                ("interval", percent(sources.interval)),
                 ("resampled", "queries, 2,000 times"),
                 ("seed", str(sources.seed)),
                 ("ragexam", version),

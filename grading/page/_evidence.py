@@ -6,11 +6,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import typer
 
 from examcore import INTERVAL_LEVEL, file_hash
+from examcore.console import Interval, Seed
 from grading._table_rows import FileRow, read_rows
-from grading.formats._bank_questions import ALL, read_bank_questions
+from grading.formats._bank_files import ALL, read_bank_questions
 from grading.formats._fields import PASSAGE, QUERY, present
 from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._json_files import read_json_object
@@ -27,15 +30,23 @@ EVERYTHING = "any passage"
 class Sources:
     """What the page is made of besides the folder; the fields are the options of `ragexam grade report`."""
 
-    runs: tuple[Path, ...] = ()
-    qrels: Path | None = None
-    bank: Path | None = None
-    passages: Path | None = None
-    tau: float | None = None
-    k: int = BUDGET
-    rel: int = 1
-    level: float = INTERVAL_LEVEL
-    seed: int = 0
+    runs: Annotated[
+        list[Path] | None, typer.Option("--run", metavar="RUN", help="Ranked runs in TREC format: the systems.")
+    ] = None
+    qrels: Annotated[
+        Path | None, typer.Option(metavar="OFFICIAL", help="Official judgements: chooses tau, held out.")
+    ] = None
+    bank: Annotated[Path | None, typer.Option(metavar="BANK", help="The bank; by default the one that was graded.")] = (
+        None
+    )
+    passages: Annotated[
+        Path | None, typer.Option(metavar="PASSAGES", help="The passages; by default those that were graded.")
+    ] = None
+    tau: Annotated[float | None, typer.Option(help="The least grade that counts; 4 for ratings, else 1.")] = None
+    k: Annotated[int, typer.Option("--k", min=1, help="Passages that count per query.")] = BUDGET
+    rel: Annotated[int, typer.Option(help="The least official grade that is relevant.")] = 1
+    interval: Interval = INTERVAL_LEVEL
+    seed: Seed = 0
 
 
 class Systems(NamedTuple):

@@ -19,9 +19,8 @@ from examcore.page import (
 )
 from grading.page import _background as background
 from grading.page._evidence import GradingEvidence, Sources, default_tau, gather
-from grading.page._names import name
 from grading.page._questions import QuestionSummary, asked_questions, questions_view
-from grading.page._scores import Board, board
+from grading.page._scores import Board, board, name
 from grading.page._taus import shown_taus, tau_view
 from grading.page._verdict import caption, rows, verdict_view
 from grading.scores._thresholds import Choice, candidates, choose_by_passages
@@ -70,7 +69,7 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> Gradin
         "queries": background.queries_view(evidence, used),
         "left_out": background.left_out_view(evidence, used),
         "making": background.making_view(evidence, command, installed_version()),
-        "level": percent(sources.level),
+        "level": percent(sources.interval),
         **{one.__name__: one for one in (name, percent, percent_range, plain_number, points)},
     }
     path = evidence.folder / "report.html"
@@ -83,7 +82,7 @@ def _choice(evidence: GradingEvidence, sources: Sources) -> Choice | None:
         return None
     try:
         return choose_by_passages(
-            evidence.graded, evidence.official, rel=sources.rel, level=sources.level, seed=sources.seed
+            evidence.graded, evidence.official, rel=sources.rel, level=sources.interval, seed=sources.seed
         )
     except ValueError as error:
         raise ValueError(f"{sources.qrels}: {error}") from None

@@ -11,8 +11,7 @@ from examcore.page import clipped
 from grading._records import Grade
 from grading.formats._grades import ReadGrades, parsed
 from grading.page._evidence import GradingEvidence
-from grading.page._names import name
-from grading.page._scores import Board
+from grading.page._scores import Board, name
 from grading.scores._items import redundant, table_of_passages
 
 View = dict[str, Any]

@@ -9,8 +9,7 @@ from typing import Any
 from examcore import IntervalEstimate
 from examcore.page import HeatCell, HeatRow, HeatTable, joined, percent, percent_range, plain_number
 from grading.page._evidence import GradingEvidence
-from grading.page._names import name, names
-from grading.page._scores import Board
+from grading.page._scores import Board, name, names
 from grading.scores._thresholds import Choice
 
 View = dict[str, Any]
@@ -33,7 +32,7 @@ def tau_view(
     return {
         "sentences": [
             f"Tau is the least grade that counts as an answer. Used here: {used.tau:g}, {origin}.",
-            *_choice(choice, evidence.sources.level),
+            *_choice(choice, evidence.sources.interval),
         ],
         "warning": (
             "Tau is a choice, not a measurement: it changes every score and may change the order. Choose it before "

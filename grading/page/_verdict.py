@@ -9,12 +9,10 @@ from typing import Any
 from examcore import IntervalEstimate
 from examcore.page import chance, joined, percent, percent_range, points
 from grading._printing import few
-from grading.leaderboards._paired import ALPHA
-from grading.leaderboards._standings import Standing
+from grading.leaderboards._paired import ALPHA, Standing
 from grading.page._evidence import GradingEvidence
-from grading.page._names import NAMED, name, names
 from grading.page._questions import QuestionSummary
-from grading.page._scores import Board
+from grading.page._scores import NAMED, Board, name, names
 
 View = dict[str, Any]
 FIRST = 10
@@ -56,7 +54,7 @@ def caption(evidence: GradingEvidence, found: Board) -> str:
     what = "article answers" if evidence.systems.articles else f"first {evidence.systems.k} passages answer"
     return (
         f"{measure(evidence, found.tau)}: the share of a query's questions that the system's {what}, mean over "
-        f"{len(evidence.bank)} queries, with {percent(evidence.sources.level)} intervals over queries"
+        f"{len(evidence.bank)} queries, with {percent(evidence.sources.interval)} intervals over queries"
     )
 
 
@@ -89,7 +87,7 @@ def _negated(found: IntervalEstimate) -> IntervalEstimate:
 
 
 def _sentences(evidence: GradingEvidence, found: Board, asked: Sequence[QuestionSummary]) -> list[str]:
-    level, best = evidence.sources.level, found.best
+    level, best = evidence.sources.interval, found.best
     if best is None:
         answered = sum(one.passages > 0 for one in asked)
         first = f"{answered} of {len(asked)} questions are answered by some passage at tau\u00a0{found.tau:g}."

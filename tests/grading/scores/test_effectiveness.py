@@ -7,7 +7,7 @@ import math
 import pytest
 
 from grading.formats._trec import TrecRun, read_qrels, read_run
-from grading.leaderboards._standings import differences, standings
+from grading.leaderboards._paired import differences, standings
 from grading.scores._effectiveness import measure_runs, parse_measure
 from tests import shared_data
 
