@@ -71,35 +71,15 @@ def _one_sided(known: Mapping[float, int]) -> list[str]:
     return [f"{percent(known[most] / total)} of the grades are {most:g}: the grader hardly tells passages apart."]
 
 
-def queries_view(evidence: GradingEvidence, found: Board) -> View:
-    """Each query's questions, passages, and scores."""
+def queries_view(found: Board) -> View:
+    """The systems beside each query's questions and passages."""
     systems = [one.system for one in found.ranked[:COLUMNS]]
-    rows = []
-    for query, asked in evidence.bank.items():
-        every = found.everything.queries[query]
-        rows.append(
-            {
-                "name": name(query),
-                "questions": len(asked),
-                "passages": len(evidence.graded.by_passage.get(query, {})),
-                "answered": len(every.questions),
-                "scores": [_score(found, system, query) for system in systems],
-            }
-        )
     some = f" (the best {COLUMNS} of {len(found.ranked)})" if len(found.ranked) > COLUMNS else ""
     columns = f", and the share of its questions that each system{some} answers" if systems else ""
     return {
         "caption": f"Each query: its questions, the passages graded, the questions that any passage answers{columns}",
-        "systems": [name(one) for one in systems],
-        "rows": rows,
+        "systems": systems,
     }
-
-
-def _score(found: Board, system: str, query: str) -> View:
-    cover = found.covers[system]
-    score = cover.queries[query].score
-    text = "skipped" if query in cover.skipped else "not graded" if math.isnan(score) else percent(score)
-    return {"text": text, "value": "" if math.isnan(score) else f"{score:.6f}"}
 
 
 def left_out_view(evidence: GradingEvidence, found: Board) -> View:
