@@ -1,7 +1,7 @@
 """Free-text systems on the same footing as the exam: EXAM, EXAM++, ARGUE."""
 
+from grading._file_rows import FileRow, read_rows
 from grading._records import BankQuestion, Grade, KeyAnswer
-from grading._table_rows import FileRow, read_rows
 from grading.formats._grades import ReadGrades
 from grading.formats._trec import TrecRun
 from grading.leaderboards._paired import differences

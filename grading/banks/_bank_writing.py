@@ -22,9 +22,8 @@ from examcore import (
     repaired_json_object,
     unwrapped,
 )
+from grading._file_rows import QUERY, read_rows
 from grading._records import BankQuestion, KeyAnswer
-from grading._table_rows import read_rows
-from grading.formats import _fields as fields
 from grading.formats._bank_files import ANSWERS, QUESTION, made_id
 
 VERSION = "bank-1"
@@ -63,8 +62,8 @@ def read_topics(path: str | Path) -> list[Topic]:
     """
     places: dict[Topic, str] = {}
     for row in read_rows(path, {}):
-        query = fields.text(row, (*fields.QUERY[:4], "id", *fields.QUERY[4:]))
-        one = Topic(query, fields.text(row, TEXT, query), fields.text(row, SUBTOPIC, ""))
+        query = row.first_text((*QUERY[:4], "id", *QUERY[4:]))
+        one = Topic(query, row.first_text(TEXT, query), row.first_text(SUBTOPIC, ""))
         before = places.setdefault(one, row.place)
         if before != row.place:
             raise ValueError(

@@ -16,8 +16,8 @@ import typer
 
 from examcore import shown_json
 from examcore.console import AsJson, show
+from grading._file_rows import FileRow
 from grading._records import BankQuestion, QuestionKey
-from grading._table_rows import FileRow
 from grading.banks._bank_edits import (
     ACTIONS,
     Action,

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from examcore.console import AsJson, interval_text, show
+from grading._file_rows import read_rows
 from grading._printing import estimate_fields, shortened
-from grading._table_rows import read_rows
 from grading.commands._options import Resampling
 from grading.formats._score_tables import QUESTION, SCORE, SYSTEM, TOPIC, cells_of
 from grading.leaderboards._judge_bias import favour, read_judged

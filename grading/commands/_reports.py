@@ -10,7 +10,7 @@ import typer
 
 from examcore import CachedLanguageModel, ReplyStore, write_lines
 from examcore.console import AsJson, show, show_result
-from grading._table_rows import read_rows
+from grading._file_rows import read_rows
 from grading.commands._options import ArgueJudges, ArgueOutput, ArgueRules, Resampling
 from grading.formats._file_faults import counted, in_words, refuse
 from grading.formats._nugget_files import matched, of_whole_documents, read_nuggets

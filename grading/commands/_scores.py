@@ -10,13 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from examcore.console import AsJson, interval_text, show
+from grading._file_rows import has_suffix, read_rows
 from grading._printing import aligned, few, joined, named, pair_lines, show_ranked, write_scores
 from grading._records import Bank, SystemScores
-from grading._table_rows import has_suffix, read_rows
 from grading.commands._options import GradePrompt, GradeSource, Resampling, Scores, ShownPairs
 from grading.formats._bank_files import read_bank_questions
 from grading.formats._grades import ReadGrades, read_grades
-from grading.formats._json_files import is_json
 from grading.formats._trec import Qrels, TrecRun, qrels_lines, read_qrels, read_runs, write_qrels
 from grading.leaderboards._paired import Standing, differences, standings
 from grading.scores._cover import Cover, outside
@@ -226,7 +225,7 @@ def _table_at(graded: ReadGrades, runs: Sequence[TrecRun], tau: float, by: str, 
 
 
 def _official(path: Path, runs: Sequence[TrecRun], rel: int) -> dict[str, float]:
-    if is_json(path) or has_suffix(path, ".csv", ".tsv"):
+    if has_suffix(path, ".json", ".jsonl") or has_suffix(path, ".csv", ".tsv"):
         rows = read_rows(path, {"system": ("run", "run_id"), "score": ("value", "map", "MAP")})
         return {row.text("system"): row.number("score") for row in rows}
     table = measure_runs(read_qrels(path), runs, ["MAP"], rel=rel).scores["MAP"]

@@ -9,9 +9,8 @@ from functools import cached_property
 from pathlib import Path
 
 from examcore import read_text, shown_json
+from grading._file_rows import PASSAGE, QUERY, QUESTION, FileRow, read_rows
 from grading._records import Grade
-from grading._table_rows import FileRow, read_rows
-from grading.formats import _fields as fields
 from grading.formats._workbench import is_workbench, read_workbench
 
 GRADE = ("grade", "rating", "self_rating", "score", "correct")
@@ -96,10 +95,10 @@ def parsed(grades: Mapping[str, float]) -> Iterator[tuple[str, float]]:
 
 def _grade(row: FileRow, column: str) -> Grade:
     return Grade(
-        fields.text(row, fields.QUERY),
-        fields.text(row, fields.PASSAGE),
-        fields.text(row, fields.QUESTION),
-        fields.number(row, column),
+        row.first_text(QUERY),
+        row.first_text(PASSAGE),
+        row.first_text(QUESTION),
+        row.grade(column),
         _optional(row, "answer"),
         _optional(row, "reply"),
     )

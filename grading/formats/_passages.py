@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from grading._file_rows import QUERY, SYSTEM, FileRow, read_rows
 from grading._records import BankQuestion
-from grading._table_rows import FileRow, read_rows
-from grading.formats import _fields as fields
 from grading.formats._bank_files import by_query
 
 PASSAGE = ("passage_id", "paragraph_id", "docid", "doc_id", "docno", "id", "passage")
@@ -49,7 +48,7 @@ class Paired(NamedTuple):
 def read_passages(path: str | Path) -> list[Passage]:
     """Read passages `query, passage, text[, system]` (JSON lines, CSV or TSV, each optionally .gz), or corpus chunks.
 
-    Names that other tools use are understood (`fields.QUERY`, `PASSAGE` and so on). Raises `ValueError` (file:line,
+    Names that other tools use are understood (`QUERY`, `PASSAGE` and so on). Raises `ValueError` (file:line,
     found, wanted) for a missing column, a blank text, and one id with two texts for the same query and system.
     """
     texts: dict[tuple[str, str, str], str] = {}
@@ -101,14 +100,14 @@ def pooled(passages: Iterable[Passage], queries: Iterable[str]) -> list[Passage]
 
 
 def _passage(row: FileRow) -> Passage:
-    name = fields.text(row, PASSAGE)
-    told = [one for one in TEXT if one != fields.present(row, PASSAGE)]
-    text = fields.text(row, told)
+    name = row.first_text(PASSAGE)
+    told = [one for one in TEXT if one != row.present(PASSAGE)]
+    text = row.first_text(told)
     if not text.strip():
         raise ValueError(f"{row.place}: text is blank; wanted the passage")
     is_chunk = all(one in row.fields for one in CHUNK) and "query" not in row.fields
-    query = "" if is_chunk else fields.text(row, fields.QUERY)
-    return Passage(query, name, text, fields.text(row, fields.SYSTEM, ""))
+    query = "" if is_chunk else row.first_text(QUERY)
+    return Passage(query, name, text, row.first_text(SYSTEM, ""))
 
 
 def _some(names: Sequence[str]) -> str:

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examcore import json_kind, shown_json
+from grading._file_rows import FileRow, read_json_records
 from grading._records import Sentence, SystemReport
-from grading._table_rows import FileRow
 from grading.formats._annotated_reports import annotated_reports, is_annotated
 from grading.formats._file_faults import Fault
-from grading.formats._json_files import read_json_records
 
 SENTENCES = ("responses", "answer", "sentences")
 OF_REPORTS = frozenset({"metadata", "run_id", "references"})

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from grading._table_rows import Columns, FileRow, read_rows
+from grading._file_rows import Columns, FileRow, read_rows
 
 SYSTEM: Columns = {"system": ("run", "run_id", "runid", "model", "pipeline", "participant")}
 TOPIC: Columns = {"topic": ("query", "qid", "topic_id", "query_id")}

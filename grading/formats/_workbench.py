@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examcore import json_kind, read_text, shown_json
+from grading._file_rows import has_suffix
 from grading._records import Grade
-from grading.formats._json_files import is_json
 
 DIRECT = "direct"
 """The question that a prompt for relevance itself answers."""
@@ -44,7 +44,7 @@ class _Entry(NamedTuple):
 
 def is_workbench(path: Path, text: str) -> bool:
     """Whether a JSON-lines file begins as one of the workbench's: with a list."""
-    return is_json(path) and text.lstrip().startswith("[")
+    return has_suffix(path, ".json", ".jsonl") and text.lstrip().startswith("[")
 
 
 def read_workbench(path: Path, prompt: str | None = None) -> tuple[list[tuple[str, Grade]], tuple[str, ...]]:

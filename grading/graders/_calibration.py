@@ -32,7 +32,7 @@ from examcore import (
     shown_json,
     wilson,
 )
-from grading.formats._json_files import read_json_object
+from grading._file_rows import read_json_object
 from grading.graders._assessor import CachedAssessor, choice_task
 from grading.graders._choices import TOGETHER, supported
 

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap, cohen_kappa, krippendorff_alpha, read_text
-from grading._table_rows import Columns, FileRow, has_suffix, read_rows
+from grading._file_rows import Columns, FileRow, has_suffix, read_rows
 from grading.formats._score_tables import QUESTION, TOPIC
 from grading.formats._trec import read_qrels
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean
-from grading._table_rows import Columns, read_rows
+from grading._file_rows import Columns, read_rows
 from grading.formats._score_tables import SCORE, SYSTEM, TOPIC, cells_of
 
 PERMUTATIONS = 2000

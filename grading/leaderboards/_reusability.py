@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, in_batches, kendall, percentile_interval
-from grading._table_rows import Columns, read_rows
+from grading._file_rows import Columns, read_rows
 from grading.formats._score_tables import QUESTION, SYSTEM, TOPIC, cells_of, grid_of
 from grading.leaderboards._paired import counted_means, topic_counts
 from grading.scores._nuggets import SUPPORT, Assignments

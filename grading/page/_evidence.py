@@ -12,11 +12,9 @@ import typer
 
 from examcore import INTERVAL_LEVEL, file_hash
 from examcore.console import Interval, Seed
-from grading._table_rows import FileRow, read_rows
+from grading._file_rows import PASSAGE, QUERY, FileRow, read_json_object, read_rows
 from grading.formats._bank_files import ALL, read_bank_questions
-from grading.formats._fields import PASSAGE, QUERY, present
 from grading.formats._grades import ReadGrades, read_grades
-from grading.formats._json_files import read_json_object
 from grading.formats._passages import Passage, read_passages
 from grading.formats._trec import Qrels, TrecRun, read_qrels, read_runs
 from grading.scores._cover import BUDGET, outside
@@ -165,9 +163,9 @@ def _systems(grades: Path, sources: Sources, pool: Sequence[Passage]) -> Systems
     if sources.runs:
         return Systems(tuple(read_runs(sources.runs)), sources.k, False, "the runs")
     rows = read_rows(grades, {})
-    named = [(row.text("system"), row) for row in rows if present(row, ("system",))]
+    named = [(row.text("system"), row) for row in rows if row.present(("system",))]
     if named:
-        found = _ranked((who, row.text(present(row, QUERY) or ""), _passage_of(row)) for who, row in named)
+        found = _ranked((who, row.text(row.present(QUERY) or ""), _passage_of(row)) for who, row in named)
         articles = all(_passage_of(row) == who for who, row in named)
         return Systems(found, sources.k, articles, grades.name)
     returned = [(one.system, one.query, one.id) for one in pool if one.system and one.query]
@@ -177,7 +175,7 @@ def _systems(grades: Path, sources: Sources, pool: Sequence[Passage]) -> Systems
 
 
 def _passage_of(row: FileRow) -> str:
-    return row.text(present(row, PASSAGE) or "passage")
+    return row.text(row.present(PASSAGE) or "passage")
 
 
 def _ranked(found: Iterable[tuple[str, str, str]]) -> tuple[TrecRun, ...]:

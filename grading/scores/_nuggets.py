@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean, json_kind, read_text, shown_json
+from grading._file_rows import Columns, FileRow, has_suffix, read_rows
 from grading._records import Grade
-from grading._table_rows import Columns, FileRow, has_suffix, read_rows
 from grading.formats._grades import ReadGrades
 from grading.formats._score_tables import SYSTEM, ScoreTable, table_of
 

@@ -10,8 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from examcore import shown_json
-from grading._table_rows import read_rows
-from grading.formats import _fields as fields
+from grading._file_rows import QUERY, read_rows
 
 WORD = re.compile(r"[^\W_]+")
 TEXT = ("text", "article", "answer", "report", "response")
@@ -43,14 +42,14 @@ def read_articles(path: str | Path) -> dict[str, dict[str, str]]:
     """
     found: dict[str, dict[str, str]] = {}
     for row in read_rows(path, {}):
-        system = fields.text(row, ("system", "run_id", "run"), "system")
-        query = fields.text(row, fields.QUERY)
+        system = row.first_text(("system", "run_id", "run"), "system")
+        query = row.first_text(QUERY)
         articles = found.setdefault(system, {})
         if query in articles:
             raise ValueError(
                 f"{row.place}: {shown_json(system)} has a second article on {shown_json(query)}; wanted one"
             )
-        articles[query] = fields.text(row, TEXT, "")
+        articles[query] = row.first_text(TEXT, "")
     return found
 
 
