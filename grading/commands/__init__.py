@@ -11,9 +11,8 @@ from grading.commands._bank_editing import edit_questions
 from grading.commands._banks import changes, lint, write
 from grading.commands._comparisons import agreement, leaderboard
 from grading.commands._evaluation_design import bias, power, reusability
-from grading.commands._grading import run
+from grading.commands._grading import margin, run
 from grading.commands._item_analysis import items
-from grading.commands._margins import margin
 from grading.commands._nuggets import nuggets
 from grading.commands._page import report
 from grading.commands._reports import argue, validate

@@ -17,8 +17,7 @@ from grading.commands._scores import bank_of
 from grading.formats._answers import SystemAnswers, read_answers
 from grading.formats._bank_files import ALL
 from grading.leaderboards._paired import differences, standings
-from grading.scores._exam import ExamScore, exam_score, n_exam
-from grading.scores._rouge import read_articles, rouge_scores
+from grading.scores._articles import ExamScore, exam_score, n_exam, read_articles, rouge_scores
 
 
 def exam(

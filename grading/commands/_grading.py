@@ -1,4 +1,7 @@
-"""Grading passages by a bank's questions with a model, run; replies are kept, so that it can go on."""
+"""Grading passages by a bank's questions with a model, run, and the margin of EXAM's own reader, margin.
+
+Replies are kept, so that a stopped command goes on.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +17,20 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from examcore import Exam, FailedError, Progress, ReplyStore, RunFolder, file_hash, read_exam, write_text
-from examcore.console import AsJson, Quiet, interval_text, show
+from examcore import Exam, FailedError, NoReply, Progress, ReplyStore, RunFolder, file_hash, read_exam, write_text
+from examcore.console import AsJson, Quiet, interval_text, jsonable, show
+from grading._printing import joined
 from grading.banks._bank_writing import read_topics
 from grading.commands._options import GraderOptions, ModelOptions, Resampling
-from grading.formats._articles import Articles, articles_of
 from grading.formats._bank_files import read_bank
 from grading.formats._file_faults import Fault, in_words
-from grading.formats._passages import PassageQuestion, keyed, pair, read_passages
+from grading.formats._passages import Articles, PassageQuestion, articles_of, keyed, pair, read_passages
 from grading.graders._assessor import ALONE, NORMALIZATION, TOGETHER, Assessor, CachedAssessor
-from grading.graders._calibration import read_margin
+from grading.graders._calibration import calibrate, read_margin, read_trials, trials_of
 from grading.graders._choices import MARGIN, choice_reader
 from grading.graders._extractive import extractive_grader, load_reader
-from grading.graders._graders import Grader, direct_relevance, qa_grader, self_rating
-from grading.graders._running import grade_all, summary, write_grades
-from rag import ModelSettings, load_language_model, prepare_models
+from grading.graders._graders import Grader, direct_relevance, grade_all, qa_grader, self_rating, summary, write_grades
+from rag import EXAM_PROMPT_VERSION, ModelSettings, load_language_model, prepare_models
 from rag.engines import EngineOptions, open_engine
 from rag.servers import is_server
 
@@ -93,6 +95,55 @@ def run(
         reasons = ", ".join(f"{count} {why}" for why, count in told["no_reply_reasons"].items())
         raise FailedError(f"{len(found.lost)} pairs got no reply ({reasons}); the rest is graded")
     show(result, as_json=as_json, lines="\n".join(_lines(result)))
+
+
+def margin(
+    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run: questions with their passages.")],
+    model: ModelOptions,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for margin.json and the replies.")],
+    resampling: Resampling,
+    share: Annotated[
+        float, typer.Option(min=0.001, max=0.5, help="Share of questions that may be answered without support.")
+    ] = 0.05,
+    passages: Annotated[
+        int, typer.Option(min=1, help="Passages of other documents in an article, as many as articles have.")
+    ] = 1,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Set the margin of grade run --grader choices: by how much a passage must raise a choice to support it."""
+    progress = Progress(quiet=quiet)
+    level, seed = resampling.interval, resampling.seed
+    questions = read_exam(exam)
+    trials = trials_of(questions, passages, seed)
+    if not trials:
+        raise ValueError(f"{exam}: no question has a document and the passage it was written from; wanted some that do")
+    with RunFolder(out).held(), ReplyStore(out / "replies.sqlite") as store:
+        with asking_of(model, store, progress) as asking, progress.step("reading") as report:
+            found = list(read_trials(trials, asking, report))
+        lost = [one for one in found if isinstance(one, NoReply)]
+        if lost:
+            raise FailedError(f"{len(lost)} questions got no reply: {lost[0].reason}")
+        reads = [one for one in found if not isinstance(one, NoReply)]
+        calibration = calibrate(reads, share=share, level=level, seed=seed)
+        result = {
+            "margin": calibration.margin,
+            "n": calibration.n,
+            "margins": list(calibration.margins),
+            "held_out": {name: getattr(calibration, name).as_dict() for name in ("unsupported", "answered", "right")},
+            "share": share,
+            "passages": passages,
+            "model": model.model,
+            "prompt": EXAM_PROMPT_VERSION,
+            "normalization": NORMALIZATION,
+            "exam": str(exam),
+            "without_passage": len(questions.questions) - len(trials),
+            "interval": level,
+            "seed": seed,
+            "usage": asdict(asking.usage),
+        }
+        write_text(out / "margin.json", [json.dumps(jsonable({"format": 1, **result}), indent=2) + "\n"])
+    show(result, as_json=as_json, lines=_margin_lines(result, out / "margin.json"))
 
 
 class Given(NamedTuple):
@@ -225,3 +276,22 @@ def _lines(result: Mapping[str, Any]) -> list[str]:
             f"note: the margin of {MARGIN:g} nats is a rule of thumb; ragexam grade margin sets one for a model"
         )
     return lines
+
+
+def _margin_lines(result: dict[str, Any], path: Path) -> str:
+    rates, share = result["held_out"], result["share"]
+    lines = [
+        f"{path}: margin {result['margin']:.3f} nats for {result['model']}, from {result['n']} questions",
+        f"on questions held out (margins {min(result['margins']):.3f} to {max(result['margins']):.3f}):",
+        f"  answered from passages of other documents: {interval_text(rates['unsupported'])}, wanted at most {share:g}",
+        f"  answered from their own passage: {interval_text(rates['answered'])}",
+        f"  answered rightly from it: {interval_text(rates['right'])}",
+    ]
+    notes = []
+    if rates["unsupported"]["low"] > share:
+        notes.append("More is answered without support than wanted: the margin does not hold on other questions.")
+    if rates["answered"]["low"] <= rates["unsupported"]["high"]:
+        notes.append("Questions are not clearly answered more often from their own passage: the model cannot tell.")
+    if result["without_passage"]:
+        notes.append(f"Questions without a document or passage, which take no part: {result['without_passage']}.")
+    return joined(lines, notes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from grading.leaderboards._paired import compare_systems, in_words
 from grading.scores._nuggets import (
     METRICS,
     Assignments,
+    Metric,
     NuggetScores,
     read_all_assignments,
     score_run,
@@ -22,14 +23,6 @@ from grading.scores._nuggets import (
     table_of_scores,
 )
 
-Metric = Literal[
-    "strict_vital_score",
-    "vital_score",
-    "strict_weighted_score",
-    "weighted_score",
-    "strict_all_score",
-    "all_score",
-]
 _UNKNOWN = {"importance": "weigh nothing", "support": "count as no support"}
 
 

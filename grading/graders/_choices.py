@@ -21,8 +21,7 @@ import numpy as np
 
 from examcore import Exam, Likelihoods, NoReply, Question
 from grading._records import Grade
-from grading.formats._articles import Articles
-from grading.formats._passages import Passage, PassageQuestion
+from grading.formats._passages import Articles, Passage, PassageQuestion
 from grading.graders._assessor import NORMALIZATION, CachedAssessor, ChoiceLikelihoods, choice_task
 from grading.graders._graders import NO_REPLY, Grader, GraderResult
 from rag import EXAM_PROMPT_VERSION, ChoiceEvidence, normalized_scores

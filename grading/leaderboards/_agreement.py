@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap, cohen_kappa, krippendorff_alpha, read_text
-from grading._file_rows import Columns, FileRow, has_suffix, read_rows
-from grading.formats._score_tables import QUESTION, TOPIC
+from grading._file_rows import FileRow, has_suffix, read_rows
+from grading.formats._score_tables import GRADE, PASSAGE, QUESTION, TOPIC
 from grading.formats._trec import read_qrels
 
 Judgements = Mapping[str, Mapping[str, float]]
@@ -20,9 +20,6 @@ Judgements = Mapping[str, Mapping[str, float]]
 Over = Literal["auto", "topics", "pairs"]
 TOPICS = 10
 """Intervals resample topics from this many topics on, unless asked otherwise; fewer are too few to resample."""
-
-_PASSAGE: Columns = {"passage": ("doc", "docid", "docno", "doc_id", "document", "document_id", "paragraph_id")}
-_GRADE: Columns = {"grade": ("label", "relevance", "rel", "score", "rating")}
 
 
 class JudgedOnce(NamedTuple):
@@ -66,7 +63,7 @@ def read_judgements(path: str | Path) -> tuple[Judgements, int]:
     if not _is_table(path):
         return read_qrels(path), 0
     judgements: dict[str, dict[str, float]] = {}
-    rows = read_rows(path, {**TOPIC, **_PASSAGE}, {**_GRADE, **QUESTION})
+    rows = read_rows(path, {**TOPIC, **PASSAGE}, {**GRADE, **QUESTION})
     graded = [row for row in rows if "grade" in row.fields]
     if not graded:
         raise ValueError(f"{path}: no row has a grade; wanted a column 'grade'")
@@ -118,7 +115,7 @@ def _is_table(path: Path) -> bool:
     if has_suffix(path, ".csv", ".json", ".jsonl"):
         return True
     header = read_text(path).partition("\n")[0].replace(",", "\t").split("\t")
-    return bool({"grade", *_GRADE["grade"]} & {one.strip() for one in header})
+    return bool({"grade", *GRADE["grade"]} & {one.strip() for one in header})
 
 
 def _judged(row: FileRow) -> str:

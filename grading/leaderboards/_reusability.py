@@ -18,16 +18,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, in_batches, kendall, percentile_interval
-from grading._file_rows import Columns, read_rows
-from grading.formats._score_tables import QUESTION, SYSTEM, TOPIC, cells_of, grid_of
+from grading._file_rows import read_rows
+from grading.formats._score_tables import GRADE, PASSAGE, QUESTION, SYSTEM, TOPIC, cells_of, grid_of
 from grading.leaderboards._paired import counted_means, topic_counts
 from grading.scores._nuggets import SUPPORT, Assignments
 
 Floats = NDArray[np.float64]
 Kind = Literal["bank", "pool"]
-
-_PASSAGE: Columns = {"passage": ("doc", "docid", "docno", "doc_id", "document", "document_id")}
-_GRADE: Columns = {"grade": ("score", "support", "relevance", "rel", "rating", "label")}
 
 
 class Contributions(NamedTuple):
@@ -81,7 +78,7 @@ def read_contributions(path: str | Path) -> Contributions:
     Raises `ValueError` (file:line, found, wanted) for a missing column, a negative grade and a repeated unit of a
     system.
     """
-    rows = read_rows(path, {**SYSTEM, **TOPIC, **_GRADE}, {**QUESTION, **_PASSAGE})
+    rows = read_rows(path, {**SYSTEM, **TOPIC, **GRADE}, {**QUESTION, **PASSAGE})
     kind: Kind = "bank" if "question" in rows[0].fields else "pool"
     unit = "question" if kind == "bank" else "passage"
     if unit not in rows[0].fields:

@@ -10,7 +10,7 @@ from typing import Any
 from examcore import IntervalEstimate
 from examcore.page import clipped, flattened, percent, shown_value
 from grading._printing import named
-from grading.graders._running import EXAMPLES, SHOWN
+from grading.graders._graders import REPLY_SHOWN, UNPARSED_SHOWN
 from grading.page._evidence import GradingEvidence
 from grading.page._scores import Board, name
 from grading.page._verdict import with_interval
@@ -41,8 +41,8 @@ def replies_view(evidence: GradingEvidence) -> View:
             {"name": f"{what}: {n}", "share": round(100 * n / len(grades)), "text": percent(n / len(grades))}
             for what, n in bars
         ],
-        "examples": [(one, evidence.bank.get(one.query, {}).get(one.question, "")) for one in bad[:EXAMPLES]],
-        "clipped": lambda text: clipped(text, SHOWN),
+        "examples": [(one, evidence.bank.get(one.query, {}).get(one.question, "")) for one in bad[:UNPARSED_SHOWN]],
+        "clipped": lambda text: clipped(text, REPLY_SHOWN),
         "rules": [(clipped(str(rule), 60), shown_value(count)) for rule, count in rules.items()]
         if isinstance(rules, Mapping)
         else [],

@@ -56,6 +56,9 @@ HIDDEN_WORDS = 16
 LEAST_ROOM = 8
 """Tokens of a premise that a model must have room for."""
 
+WINDOW, OVERLAP = 200, 50
+"""Words of a window of a document, and of the overlap of two windows."""
+
 Entails = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """Pairs of premise and hypothesis to probabilities of entailment."""
 
@@ -130,21 +133,8 @@ class EntailmentJudge:
     an absence is claimed are no questions of entailment, but for a sentence that cites something: it is judged by that.
     """
 
-    def __init__(
-        self,
-        entails: Entails,
-        material: ReportMaterial,
-        *,
-        threshold: float = 0.5,
-        window: int = 200,
-        overlap: int = 50,
-    ) -> None:
-        if not 0 < threshold < 1:
-            raise ValueError(f"threshold: {threshold}; wanted a probability between 0 and 1")
-        if not 0 <= overlap < window:
-            raise ValueError(f"overlap: {overlap} words; wanted fewer than the window's {window}")
+    def __init__(self, entails: Entails, material: ReportMaterial, *, threshold: float = 0.5) -> None:
         self._entails, self._material, self._threshold = entails, material, threshold
-        self._window, self._overlap = window, overlap
 
     def decide(self, asks: Sequence[Ask]) -> list[Decision]:
         """One decision per question; its reason is the highest probability of entailment."""
@@ -166,17 +156,11 @@ class EntailmentJudge:
     def _pairs(self, ask: Ask) -> list[tuple[str, str]]:
         sentence = self._material.sentence(ask)
         if ask.kind == "supported":
-            return [(one, sentence) for one in self._windows(self._material.documents[ask.document])]
+            return [(one, sentence) for one in _windows(self._material.documents[ask.document])]
         if ask.kind == "repeats":
             return [(one, sentence) for one in self._material.before(ask)]
         nugget = self._material.nugget(ask)
         return [(sentence, f"{nugget.question} {nugget.answers[ask.answer].text}")]
-
-    def _windows(self, text: str) -> list[str]:
-        words = text.split()
-        step = self._window - self._overlap
-        starts = range(0, max(len(words) - self._overlap, 1), step)
-        return [" ".join(words[start : start + self._window]) for start in starts]
 
 
 def cross_encoder(name: str) -> Entails:
@@ -210,6 +194,12 @@ def cross_encoder(name: str) -> Entails:
         return [max(float(next(found)) for _ in some) for some in parts]
 
     return entails
+
+
+def _windows(text: str) -> list[str]:
+    words = text.split()
+    starts = range(0, max(len(words) - OVERLAP, 1), WINDOW - OVERLAP)
+    return [" ".join(words[start : start + WINDOW]) for start in starts]
 
 
 def premise_parts(tokenizer: Any, premise: str, hypothesis: str, longest: int) -> list[str]:

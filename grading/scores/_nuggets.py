@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -23,14 +23,15 @@ from grading.formats._score_tables import SYSTEM, ScoreTable, table_of
 
 SUPPORT: Mapping[str, float] = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
 IMPORTANCE: Mapping[str, float] = {"vital": 1.0, "okay": 0.5}
-METRICS = (
+Metric = Literal[
     "strict_vital_score",
     "vital_score",
     "strict_weighted_score",
     "weighted_score",
     "strict_all_score",
     "all_score",
-)
+]
+METRICS: tuple[str, ...] = get_args(Metric)
 """The names of the published metric files."""
 
 _TOPIC: Columns = {"qid": ("topic", "topic_id", "query_id")}

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from examcore import Exam, Likelihoods, Question
-from grading.formats._articles import articles_of
-from grading.formats._passages import Passage
+from grading.formats._passages import Passage, articles_of
 from grading.graders._choices import ABSTAINED, RIGHT, WRONG, choice_reader, supported
 from tests.grading.scripted import asking
 from tests.scripted_model import ScriptedModel

@@ -11,8 +11,15 @@ from grading._records import BankQuestion, Combine, KeyAnswer
 from grading.formats._grades import read_grades
 from grading.formats._passages import Passage, PassageQuestion
 from grading.graders._assessor import TOGETHER
-from grading.graders._graders import RELEVANCE, direct_relevance, qa_grader, self_rating
-from grading.graders._running import grade_all, summary, write_grades
+from grading.graders._graders import (
+    RELEVANCE,
+    direct_relevance,
+    grade_all,
+    qa_grader,
+    self_rating,
+    summary,
+    write_grades,
+)
 from tests.grading.scripted import asking
 from tests.scripted_model import ScriptedModel
 
