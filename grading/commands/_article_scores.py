@@ -11,7 +11,7 @@ import typer
 
 from examcore.console import AsJson, interval_text
 from grading._printing import few, named, show_ranked, write_scores
-from grading._records import Bank
+from grading._records import Bank, Sampling
 from grading.commands._options import BankFile, Resampling, Scores, ShownPairs
 from grading.commands._scores import bank_of
 from grading.formats._answers import SystemAnswers, read_answers
@@ -32,7 +32,7 @@ def exam(
     as_json: AsJson = False,
 ) -> None:
     """EXAM and n-EXAM: the share of a query's questions that a system's article answers."""
-    level, seed = resampling.interval, resampling.seed
+    sampling = resampling.sampling
     known = bank_of(bank, None if bank is None else _seen(read_answers(answers)))
     read = read_answers(answers, known)
     best = None if gold is None else _one_system(read_answers(gold, known), gold)
@@ -42,11 +42,11 @@ def exam(
     gold_score = None if best is None else exam_score("gold", next(iter(best.systems.values())), questions)
     table = {name: one.scores for name, one in found.items()}
     systems: dict[str, dict[str, Any]] = {}
-    for one in standings(table, level=level, seed=seed):
+    for one in standings(table, sampling):
         score = found[one.system]
         systems[one.system] = {
             "exam": one.score.as_dict(),
-            "n_exam": gold_score and n_exam(score.scores, gold_score.scores, level=level, seed=seed).as_dict(),
+            "n_exam": gold_score and n_exam(score.scores, gold_score.scores, sampling).as_dict(),
             "per_query": score.scores,
             "skipped": score.skipped,
             "unanswered": score.unanswered,
@@ -57,7 +57,7 @@ def exam(
         "bank": "answers" if bank is None else str(bank),
         **(next(iter(systems.values())) if len(systems) == 1 else {}),
         "systems": systems,
-        "gold": gold_score and _gold(gold_score, level, seed),
+        "gold": gold_score and _gold(gold_score, sampling),
     }
     rows = [["system", "EXAM", "n-EXAM"]]
     rows += [
@@ -74,7 +74,7 @@ def exam(
     if gold_score is not None and not sum(gold_score.scores.values()):
         notes.append("The gold articles answer nothing: n-EXAM is unknown.")
     notes += few(len(questions), "queries")
-    show_ranked(result, rows, differences(table, level=level, seed=seed), notes, pairs, as_json=as_json)
+    show_ranked(result, rows, differences(table, sampling), notes, pairs, as_json=as_json)
     write_scores(scores, "EXAM", {name: table[name] for name in systems})
 
 
@@ -86,7 +86,7 @@ def rouge(
     as_json: AsJson = False,
 ) -> None:
     """ROUGE-1 F1 of articles against gold articles, a baseline."""
-    level, seed = resampling.interval, resampling.seed
+    sampling = resampling.sampling
     systems, texts = read_articles(articles), read_articles(gold)
     if len(texts) > 1:
         raise ValueError(f"{gold}: articles of {len(texts)} systems; wanted one gold article per query")
@@ -94,7 +94,7 @@ def rouge(
     if not any(query in wanted for found in systems.values() for query in found):
         raise ValueError(f"{articles}: no query of it is in {gold}; wanted common queries")
     table = {name: rouge_scores(found, wanted) for name, found in systems.items()}
-    ranked = standings(table, level=level, seed=seed)
+    ranked = standings(table, sampling)
     empty = [query for query, score in rouge_scores(wanted, wanted).items() if math.isnan(score)]
     notes = named("Gold articles without words: no score, left out of the mean", empty)
     for name, found in systems.items():
@@ -107,7 +107,7 @@ def rouge(
     }
     rows = [["system", "ROUGE-1 F1"], *([one.system, interval_text(one.score.as_dict())] for one in ranked)]
     notes += few(len(wanted), "queries")
-    show_ranked(result, rows, differences(table, level=level, seed=seed), notes, pairs, as_json=as_json)
+    show_ranked(result, rows, differences(table, sampling), notes, pairs, as_json=as_json)
 
 
 def _one_system(read: SystemAnswers, path: Path) -> SystemAnswers:
@@ -135,8 +135,8 @@ def _require_common(questions: Bank, read: SystemAnswers, answers: Path, bank: P
     )
 
 
-def _gold(score: ExamScore, level: float, seed: int) -> dict[str, Any]:
-    (standing,) = standings({"gold": score.scores}, level=level, seed=seed)
+def _gold(score: ExamScore, sampling: Sampling) -> dict[str, Any]:
+    (standing,) = standings({"gold": score.scores}, sampling)
     return {"exam": standing.score.as_dict(), "per_query": score.scores, "skipped": score.skipped}
 
 

@@ -14,7 +14,7 @@ from grading._printing import comparison_lines, comparison_record, shortened
 from grading.commands._options import Resampling, ShownPairs
 from grading.formats._score_tables import ScoreTable, read_scores
 from grading.leaderboards._agreement import JudgedOnce, Over, agree, read_judgements
-from grading.leaderboards._leaderboards import Correlations, Sampling, correlate
+from grading.leaderboards._leaderboards import Correlations, correlate
 from grading.leaderboards._paired import Comparison, compare_systems
 
 MOST_PAIRS = 10
@@ -67,9 +67,9 @@ def leaderboard(
     as_json: AsJson = False,
 ) -> None:
     """Compare two leaderboards by rank correlation; with topics, also test which systems of each can be told apart."""
-    level, seed = resampling.interval, resampling.seed
+    sampling = resampling.sampling
     tables = {"a": read_scores(first), "b": read_scores(second)}
-    found = correlate(tables["a"], tables["b"], Sampling(level=level, seed=seed))
+    found = correlate(tables["a"], tables["b"], sampling)
     over = {
         title: None if part is None else {name: one.as_dict() for name, one in part.items()}
         for title, part in (
@@ -79,7 +79,7 @@ def leaderboard(
         )
     }
     compared = {
-        which: compare_systems(table, level=level, seed=seed)
+        which: compare_systems(table, sampling)
         for which, table in tables.items()
         if len(table.topics) >= 2 and len(table.systems) >= 2
     }
@@ -90,7 +90,7 @@ def leaderboard(
         **(over["systems resampled"] or {}),
         "random_ties": {name: one.as_dict() for name, one in found.random_ties.items()},
         "tied": dict(zip("ab", found.tied, strict=True)),
-        "interval": level,
+        "interval": sampling.level,
         "interval_over": "systems",
         "over_topics": over["topics resampled"],
         "over_systems_and_topics": over["systems and topics resampled"],
@@ -98,7 +98,7 @@ def leaderboard(
         **{which: _board_record(table, compared.get(which)) for which, table in tables.items()},
         "warnings": warnings,
     }
-    lines = [f"{len(found.systems)} systems in both; {level:.0%} intervals"]
+    lines = [f"{len(found.systems)} systems in both; {sampling.level:.0%} intervals"]
     for title, part in over.items():
         if part is not None:
             names = ("spearman", "kendall", "tau_ap", "tau_ap_b")

@@ -82,7 +82,7 @@ def reusability(
 ) -> None:
     """Leave each system out of the making of a bank or pool, and say what becomes of its rank."""
     level, data = resampling.interval, _contributions(files)
-    found = leave_one_out(data if tau is None else at_least(data, tau), level=level, seed=resampling.seed)
+    found = leave_one_out(data if tau is None else at_least(data, tau), resampling.sampling)
     mean_tau, moved = found.tau.as_dict(), found.displacement.as_dict()
     result = {
         "kind": found.kind,
@@ -119,7 +119,7 @@ def bias(
 ) -> None:
     """Say whether judges (or the writers of the questions) favour systems of their own family."""
     data = read_judged(table)
-    found = favour(data, level=resampling.interval, seed=resampling.seed)
+    found = favour(data, resampling.sampling)
     result = {
         **estimate_fields(found),
         "interval": resampling.interval,

@@ -68,7 +68,7 @@ def run(
             found = grade_all(grader, taken, report)
             used = usage()
         write_grades(out / "grades.jsonl", found.graded, grader.name, articles=given.reading is not None)
-        told = summary(found, level=resampling.interval, seed=resampling.seed)
+        told = summary(found, resampling.sampling)
         result = {
             "grader": grader.name,
             "model": model.model,
@@ -113,9 +113,8 @@ def margin(
 ) -> None:
     """Set the margin of grade run --grader choices: by how much a passage must raise a choice to support it."""
     progress = Progress(quiet=quiet)
-    level, seed = resampling.interval, resampling.seed
     questions = read_exam(exam)
-    trials = trials_of(questions, passages, seed)
+    trials = trials_of(questions, passages, resampling.seed)
     if not trials:
         raise ValueError(f"{exam}: no question has a document and the passage it was written from; wanted some that do")
     with RunFolder(out).held(), ReplyStore(out / "replies.sqlite") as store:
@@ -125,7 +124,7 @@ def margin(
         if lost:
             raise FailedError(f"{len(lost)} questions got no reply: {lost[0].reason}")
         reads = [one for one in found if not isinstance(one, NoReply)]
-        calibration = calibrate(reads, share=share, level=level, seed=seed)
+        calibration = calibrate(reads, resampling.sampling, share=share)
         result = {
             "margin": calibration.margin,
             "n": calibration.n,
@@ -138,8 +137,7 @@ def margin(
             "normalization": NORMALIZATION,
             "exam": str(exam),
             "without_passage": len(questions.questions) - len(trials),
-            "interval": level,
-            "seed": seed,
+            **vars(resampling),
             "usage": asdict(asking.usage),
         }
         write_text(out / "margin.json", [json.dumps(jsonable({"format": 1, **result}), indent=2) + "\n"])

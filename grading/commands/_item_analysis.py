@@ -15,6 +15,7 @@ import irt
 from examcore import Progress, write_text
 from examcore.console import AsJson, Quiet, jsonable, show
 from grading._printing import aligned, joined, named
+from grading._records import Sampling
 from grading.commands._options import GradeSource, Resampling
 from grading.commands._scores import K, Tau
 from grading.formats._bank_files import read_bank_questions
@@ -67,7 +68,7 @@ def items(
     frame = pd.DataFrame([{**one._asdict(), "dead": one.dead, "universal": one.universal} for one in counted])
     frame.insert(0, "item", table.names)
     notes = [*graded.notes, *_run_notes(graded, read, k), *_notes(graded, table)]
-    modelled, refused = _modelled(table, tau, keep, resampling.interval, resampling.seed, out, progress)
+    modelled, refused = _modelled(table, tau, keep, resampling.sampling, out, progress)
     if modelled is not None:
         frame = frame.merge(modelled.pop("items"), on="item", how="left")
         notes += modelled.pop("warnings")
@@ -90,7 +91,7 @@ def _read(paths: Sequence[Path], prompt: str | None) -> ReadGrades:
 
 
 def _modelled(
-    table: GradeTable, tau: float, keep: float, level: float, seed: int, out: Path, progress: Progress
+    table: GradeTable, tau: float, keep: float, sampling: Sampling, out: Path, progress: Progress
 ) -> tuple[dict[str, Any] | None, str]:
     try:
         data = responses(table)
@@ -98,7 +99,7 @@ def _modelled(
         return None, f"No item response model: {error}."
     irt.write_responses(data, out / "responses.csv")
     with progress.step("fitting") as report:
-        fit = fit_items(data, interval=level, seed=seed, progress=report)
+        fit = fit_items(data, interval=sampling.level, seed=sampling.seed, progress=report)
     fit.save(out / "fit")
     columns = ["item", *(f"{name}{end}" for name in "ab" for end in ("", "_low", "_high"))]
     warnings = list(fit.warnings)
@@ -107,7 +108,7 @@ def _modelled(
             f"The passages fall into {table.blocks} groups without a common question: difficulties of different groups "
             "compare only if their passages are equally good (with --run, systems are the students and share all)."
         )
-    pruned, refused = _pruned(at_level(data, table, tau), keep, level, seed, out, progress)
+    pruned, refused = _pruned(at_level(data, table, tau), keep, sampling, out, progress)
     warnings += [refused] if refused else []
     warnings += [f"Pruning: {one}" for one in pruned["warnings"]] if pruned else []
     about = {
@@ -122,12 +123,14 @@ def _modelled(
 
 
 def _pruned(
-    data: irt.ResponseMatrix, keep: float, level: float, seed: int, out: Path, progress: Progress
+    data: irt.ResponseMatrix, keep: float, sampling: Sampling, out: Path, progress: Progress
 ) -> tuple[dict[str, Any] | None, str]:
     """The bank pruned on some students and judged on others, on grades as right and wrong."""
     try:
         with progress.step("pruning") as report:
-            found = irt.prune(data, keep=keep, model="2pl", seed=seed, interval=level, progress=report)
+            found = irt.prune(
+                data, keep=keep, model="2pl", seed=sampling.seed, interval=sampling.level, progress=report
+            )
     except ValueError as error:
         return None, f"The bank is not pruned: {error}."
     found.save(out / "pruned")

@@ -35,19 +35,19 @@ def nuggets(
     as_json: AsJson = False,
 ) -> None:
     """Score answers by the nuggets they support, per topic and all; several systems are compared in pairs."""
-    level, seed = resampling.interval, resampling.seed
+    sampling = resampling.sampling
     runs = read_all_assignments(files)
-    found = [score_run(run, level=level, seed=seed) for run in runs]
+    found = [score_run(run, sampling) for run in runs]
     systems = [_system_record(*pair) for pair in zip(runs, found, strict=True)]
-    lines = [line for pair in zip(runs, found, strict=True) for line in _system_lines(*pair, level)]
-    result: dict[str, Any] = {"interval": level, **systems[0]}
+    lines = [line for pair in zip(runs, found, strict=True) for line in _system_lines(*pair, sampling.level)]
+    result: dict[str, Any] = {"interval": sampling.level, **systems[0]}
     if len(runs) > 1:
         tables = {name: table_of_scores(found, name) for name in METRICS}
-        compared = {name: compare_systems(table, level=level, seed=seed) for name, table in tables.items()}
+        compared = {name: compare_systems(table, sampling) for name, table in tables.items()}
         others = {name: one for name, one in compared.items() if name != metric}
         shared, missing = shared_nuggets(runs), tables[metric].missing()
         result = {
-            "interval": level,
+            "interval": sampling.level,
             "systems": {str(one["run"]): one for one in systems},
             "metric": metric,
             **comparison_record(compared[metric], metric),

@@ -10,6 +10,7 @@ import typer
 
 from examcore.console import Interval, Seed
 from grading._printing import Pairs
+from grading._records import Sampling
 from grading.graders._prompts import Scale, Verify
 
 ShownPairs = Annotated[Pairs, typer.Option("--pairs", help="Pairs of systems to print; --json has all.")]
@@ -30,6 +31,11 @@ class Resampling:
 
     interval: Interval = 0.9
     seed: Seed = 0
+
+    @property
+    def sampling(self) -> Sampling:
+        """How the intervals are computed."""
+        return Sampling(self.interval, seed=self.seed)
 
 
 @dataclass(frozen=True)

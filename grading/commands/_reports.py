@@ -71,7 +71,7 @@ def argue(
     judge = InTurn([*([human] if human else []), *models])
     decided = judged(found, bank, judge, citations=rules.citations, skip_unjudged=rules.unjudged == "skip")
     scores = score_reports(found, decided, bank)
-    runs = score_runs(scores, bank, missing=rules.missing, level=resampling.interval, seed=resampling.seed)
+    runs = score_runs(scores, bank, resampling.sampling, missing=rules.missing)
     if output.judged is not None:
         write_lines(output.judged, (judgment_line(*one) for one in judge.decided.items() if one[1].verdict is not None))
     if output.grades is not None:

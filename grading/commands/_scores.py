@@ -12,7 +12,7 @@ import typer
 from examcore.console import AsJson, interval_text, show
 from grading._file_rows import has_suffix, read_rows
 from grading._printing import aligned, few, joined, named, pair_lines, show_ranked, write_scores
-from grading._records import Bank, SystemScores
+from grading._records import Bank, Sampling, SystemScores
 from grading.commands._options import GradePrompt, GradeSource, Resampling, Scores, ShownPairs
 from grading.formats._bank_files import read_bank_questions
 from grading.formats._grades import ReadGrades, read_grades
@@ -48,15 +48,15 @@ def measure(
     names = [] if measures is None else [one.strip() for one in measures.split(",")]
     if not all(names):
         raise ValueError(f"--measures {measures!r}: an empty name; wanted names such as MAP,nDCG@20")
-    level, seed = resampling.interval, resampling.seed
+    sampling = resampling.sampling
     read = read_runs(runs)
     found = measure_runs(read_qrels(qrels), read, names or DEFAULT, rel=rel, depth=depth, over=over)
     means = {
-        name: {one.system: _overall(name, one, found) for one in standings(table, level=level, seed=seed)}
+        name: {one.system: _overall(name, one, found) for one in standings(table, sampling)}
         for name, table in found.scores.items()
     }
     warnings = [*_run_notes(read), *_topic_notes(found, over)]
-    compared = {name: differences(table, level=level, seed=seed) for name, table in found.scores.items()}
+    compared = {name: differences(table, sampling) for name, table in found.scores.items()}
     result: dict[str, Any] = {
         "topics": len(found.topics),
         "over": over,
@@ -93,12 +93,12 @@ def cover(
     as_json: AsJson = False,
 ) -> None:
     """EXAM-Cover@k,tau: the share of a query's questions that the first k passages of a run answer."""
-    level, seed = resampling.interval, resampling.seed
+    sampling = resampling.sampling
     graded, read = read_grades(grades, source.prompt), read_runs(runs)
     questions = bank_of(source.bank, graded.questions) or graded.questions
     found = {run.name: cover_of(graded, run, tau, k, questions) for run in read}
     table: SystemScores = {run: one.scores for run, one in found.items()}
-    ranked = standings(table, level=level, seed=seed)
+    ranked = standings(table, sampling)
     only = {"cover": ranked[0].score.as_dict(), "per_query": table[ranked[0].system]} if len(ranked) == 1 else {}
     result: dict[str, Any] = {
         "tau": tau,
@@ -117,7 +117,7 @@ def cover(
         rows.append([one.system, interval_text(one.score.as_dict()), str(one.topics), share])
     notes = [*graded.notes, *_run_notes(read), *_bank_notes(graded, questions, source.bank, tau)]
     notes += _cover_notes(list(found.values()))
-    compared = differences(table, level=level, seed=seed)
+    compared = differences(table, sampling)
     show_ranked(result, rows, compared, notes, pairs, as_json=as_json)
     write_scores(scores, "cover", {one.system: table[one.system] for one in ranked})
 
@@ -173,17 +173,17 @@ def choose_tau(
     as_json: AsJson = False,
 ) -> None:
     """Choose tau on some queries and judge it on the others: by kappa of labels, or by leaderboards of runs."""
-    level, seed = resampling.interval, resampling.seed
+    sampling = resampling.sampling
     graded, read = read_grades(grades, source.prompt), read_runs(runs or [])
     if read:
         what, questions = "kendall", bank_of(source.bank, graded.questions) or graded.questions
         tables = {tau: _table_at(graded, read, tau, by, k, questions) for tau in candidates(graded)}
         wanted = _official(official, read, rel)
-        choice = choose_by_leaderboard(tables, wanted, folds=folds, level=level, seed=seed)
+        choice = choose_by_leaderboard(tables, wanted, sampling, folds=folds)
         left_out = _leaderboard_notes(read, wanted)
     else:
         what, judged = "kappa", read_qrels(official)
-        choice = choose_by_passages(graded, judged, rel=rel, folds=folds, level=level, seed=seed)
+        choice = choose_by_passages(graded, judged, sampling, rel=rel, folds=folds)
         left_out = _judged_notes(graded, judged)
     warnings = [*graded.notes, *_run_notes(read), *left_out, *few(choice.queries, "queries")]
     if len(choice.chosen) > 1:
@@ -229,7 +229,7 @@ def _official(path: Path, runs: Sequence[TrecRun], rel: int) -> dict[str, float]
         rows = read_rows(path, {"system": ("run", "run_id"), "score": ("value", "map", "MAP")})
         return {row.text("system"): row.number("score") for row in rows}
     table = measure_runs(read_qrels(path), runs, ["MAP"], rel=rel).scores["MAP"]
-    return {one.system: one.score.estimate for one in standings(table, draws=0)}
+    return {one.system: one.score.estimate for one in standings(table, Sampling(draws=0))}
 
 
 def _run_notes(runs: Sequence[TrecRun]) -> list[str]:

@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from examcore import bootstrap_mean, read_text
+from examcore import read_text
 from examcore.console import AsJson, Interval, Seed, interval_text, show
+from grading._records import Sampling
 from grading._similarity import MEASURES, Measure, require_weights, words
 from grading._similarity import similarity as closeness
 
@@ -36,7 +37,7 @@ def similarity(
     if any(files) and not (all(files) and len(gold) == 1):
         raise ValueError(f"{text}, {', '.join(gold)}: files beside texts; wanted two files, or texts alone")
     if any(files):
-        result, line = _compared_files(Path(text), Path(gold[0]), chosen, measure, interval, seed)
+        result, line = _compared_files(Path(text), Path(gold[0]), chosen, measure, Sampling(interval, seed=seed))
     else:
         result, line = _compared_texts(text, gold, chosen, measure)
     show(result, as_json=as_json, lines=line)
@@ -80,7 +81,7 @@ def _compared_texts(
 
 
 def _compared_files(
-    path: Path, gold: Path, weights: Sequence[float], measure: Measure, level: float, seed: int
+    path: Path, gold: Path, weights: Sequence[float], measure: Measure, sampling: Sampling
 ) -> tuple[dict[str, Any], str]:
     """The mean similarity of the lines of two files; several gold forms of a line are divided by tabs."""
     texts, golds = _lines(path), _lines(gold)
@@ -93,13 +94,13 @@ def _compared_files(
         closeness(one, some, weights=weights, measure=measure).score for one, some in zip(texts, forms, strict=True)
     ]
     known = np.array([one for one in scores if not math.isnan(one)])
-    mean = bootstrap_mean(known, level=level, seed=seed).as_dict()
+    mean = sampling.mean(known).as_dict()
     undefined = len(scores) - len(known)
     result = {
         "score": mean,
         "measure": measure,
         "weights": list(weights),
-        "interval": level,
+        "interval": sampling.level,
         "pairs": len(scores),
         "undefined": undefined,
         "lines": [

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examcore import (
-    INTERVAL_LEVEL,
     Exam,
     IntervalEstimate,
     JsonRecord,
@@ -33,6 +32,7 @@ from examcore import (
     wilson,
 )
 from grading._file_rows import read_json_object
+from grading._records import SAMPLING, Sampling
 from grading.graders._assessor import CachedAssessor, choice_task
 from grading.graders._choices import TOGETHER, supported
 
@@ -133,12 +133,7 @@ def _read(trial: Trial, found: Sequence[Likelihoods | NoReply]) -> TrialLikeliho
 
 
 def calibrate(
-    reads: Sequence[TrialLikelihoods],
-    *,
-    share: float = SHARE,
-    folds: int = FOLDS,
-    level: float = INTERVAL_LEVEL,
-    seed: int = 0,
+    reads: Sequence[TrialLikelihoods], sampling: Sampling = SAMPLING, *, share: float = SHARE, folds: int = FOLDS
 ) -> Calibration:
     """The margin, and its rates on questions that it was not chosen on.
 
@@ -147,15 +142,15 @@ def calibrate(
     if not 0 < share < 1:
         raise ValueError(f"share: {share:g}; wanted between 0 and 1")
     supports = np.array([one.unsupported for one in reads])
-    held_out = _folds([one.trial.question.document_id for one in reads], folds, seed)
+    held_out = _folds([one.trial.question.document_id for one in reads], folds, sampling.seed)
     margins = [_margin(supports[held_out != fold], share) for fold in range(folds)]
     margin_of = [margins[fold] for fold in held_out]
     answers = [one.choice(margin, gold=True) for one, margin in zip(reads, margin_of, strict=True)]
     return Calibration(
         _margin(supports, share),
-        _rate(supports > margin_of, level),
-        _rate([answer is not None for answer in answers], level),
-        _rate([answer == one.trial.question.key for one, answer in zip(reads, answers, strict=True)], level),
+        _rate(supports > margin_of, sampling.level),
+        _rate([answer is not None for answer in answers], sampling.level),
+        _rate([answer == one.trial.question.key for one, answer in zip(reads, answers, strict=True)], sampling.level),
         len(reads),
         tuple(margins),
     )

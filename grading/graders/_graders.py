@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from examcore import INTERVAL_LEVEL, IntervalEstimate, NoReply, Prompt, ReportProgress, bootstrap, write_lines
-from grading._records import BankQuestion, Grade
+from examcore import IntervalEstimate, NoReply, Prompt, ReportProgress, write_lines
+from grading._records import SAMPLING, BankQuestion, Grade, Sampling
 from grading.formats._passages import PassageQuestion, keyed
 from grading.graders._assessor import TOGETHER, AssessorReply, CachedAssessor, PassagePrompt
 from grading.graders._prompts import (
@@ -187,7 +187,7 @@ def write_grades(path: str | Path, graded: Sequence[GraderResult], grader: str, 
     )
 
 
-def summary(run: GradingOutcome, *, level: float = INTERVAL_LEVEL, seed: int = 0) -> dict[str, Any]:
+def summary(run: GradingOutcome, sampling: Sampling = SAMPLING) -> dict[str, Any]:
     """Counts of grades and rules, the unparsed share (interval over queries), and examples of unparsed replies."""
     unparsed = [one.grade for one in run.graded if math.isnan(one.grade.grade)]
     counts = Counter(one.grade.grade for one in run.graded if not math.isnan(one.grade.grade))
@@ -196,7 +196,7 @@ def summary(run: GradingOutcome, *, level: float = INTERVAL_LEVEL, seed: int = 0
         "grades": {f"{grade:g}": counts[grade] for grade in sorted(counts)},
         "rules": dict(Counter(one.rule for one in run.graded).most_common()),
         "unparsed": len(unparsed),
-        "unparsed_share": unparsed_share(run.graded, level=level, seed=seed).as_dict(),
+        "unparsed_share": unparsed_share(run.graded, sampling).as_dict(),
         "unparsed_examples": [
             {"query": one.query, "passage": one.passage, "question": one.question, "reply": one.reply[:REPLY_SHOWN]}
             for one in unparsed[:UNPARSED_SHOWN]
@@ -208,7 +208,7 @@ def summary(run: GradingOutcome, *, level: float = INTERVAL_LEVEL, seed: int = 0
     }
 
 
-def unparsed_share(graded: Sequence[GraderResult], *, level: float = INTERVAL_LEVEL, seed: int = 0) -> IntervalEstimate:
+def unparsed_share(graded: Sequence[GraderResult], sampling: Sampling = SAMPLING) -> IntervalEstimate:
     """The share of unparsed replies with its interval over queries; NaN without grades.
 
     The ends are NaN if all replies or none are unparsed, since resampling cannot tell how rare the other case is.
@@ -220,7 +220,7 @@ def unparsed_share(graded: Sequence[GraderResult], *, level: float = INTERVAL_LE
     if unparsed.total() in (0, replies.total()):
         return IntervalEstimate(unparsed.total() / replies.total(), math.nan, math.nan)
     bad, total = (np.array([counts[query] for query in replies], dtype=np.float64) for counts in (unparsed, replies))
-    return bootstrap(lambda rows: float(bad[rows].sum() / total[rows].sum()), len(replies), level=level, seed=seed)
+    return sampling.of(lambda rows: float(bad[rows].sum() / total[rows].sum()), len(replies))
 
 
 def graded_answer(pair: PassageQuestion, reply: AssessorReply) -> GraderResult:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean, percentile_interval
-from grading._records import SystemScores
+from examcore import BOOTSTRAP_DRAWS, IntervalEstimate, percentile_interval
+from grading._records import SAMPLING, Sampling, SystemScores
 from grading.formats._score_tables import ScoreTable, table_of
 
 PERMUTATIONS = 10_000
@@ -71,43 +71,33 @@ class Comparison(NamedTuple):
         return [pair for pair in self.pairs if pair.told_apart]
 
 
-def standings(
-    table: SystemScores, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
-) -> list[Standing]:
+def standings(table: SystemScores, sampling: Sampling = SAMPLING) -> list[Standing]:
     """The systems by their means, the best first; those without a score last."""
     found = []
     for system, scores in table.items():
         values = np.array(list(scores.values()), dtype=np.float64)
         values = values[~np.isnan(values)]
-        mean = bootstrap_mean(values, level=level, draws=draws, seed=seed)
-        found.append(Standing(system, mean, len(values)))
+        found.append(Standing(system, sampling.mean(values), len(values)))
     return sorted(found, key=lambda one: -np.inf if np.isnan(one.score.estimate) else one.score.estimate, reverse=True)
 
 
-def differences(
-    table: SystemScores, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
-) -> list[SystemPair]:
+def differences(table: SystemScores, sampling: Sampling = SAMPLING) -> list[SystemPair]:
     """Compare every pair of systems that have scores over the topics both have, the better system first."""
-    order = [one.system for one in standings(table, level=level, draws=0, seed=seed) if table[one.system]]
+    order = [one.system for one in standings(table, sampling._replace(draws=0)) if table[one.system]]
     if len(order) < 2:
         return []
     cells = {(system, topic): score for system in order for topic, score in table[system].items()}
-    return list(compare_systems(table_of(cells), level=level, draws=draws, seed=seed).pairs)
+    return list(compare_systems(table_of(cells), sampling).pairs)
 
 
 def compare_systems(
-    table: ScoreTable,
-    *,
-    level: float = INTERVAL_LEVEL,
-    draws: int = BOOTSTRAP_DRAWS,
-    permutations: int = PERMUTATIONS,
-    seed: int = 0,
+    table: ScoreTable, sampling: Sampling = SAMPLING, *, permutations: int = PERMUTATIONS
 ) -> Comparison:
     """Compare every pair of systems over the topics that both have; NaN for a pair with fewer than two."""
     first, second = (np.array(one) for one in zip(*itertools.combinations(range(len(table.systems)), 2), strict=True))
     differences = table.values[first] - table.values[second]
-    rng = np.random.default_rng(seed)
-    ends = _intervals(differences, level, draws, rng)
+    rng = np.random.default_rng(sampling.seed)
+    ends = _intervals(differences, sampling.level, sampling.draws, rng)
     p, adjusted = sign_flip(differences, permutations, rng)
     detectable = _detectable(differences)
     pairs = tuple(
@@ -122,7 +112,7 @@ def compare_systems(
         )
         for at, (one, two) in enumerate(zip(first, second, strict=True))
     )
-    return Comparison(pairs, probability_best(table, draws=draws, seed=seed))
+    return Comparison(pairs, probability_best(table, draws=sampling.draws, seed=sampling.seed))
 
 
 def sign_flip(differences: Floats, permutations: int, rng: np.random.Generator) -> tuple[Floats, Floats]:

@@ -13,6 +13,7 @@ import typer
 from examcore import INTERVAL_LEVEL, file_hash
 from examcore.console import Interval, Seed
 from grading._file_rows import PASSAGE, QUERY, FileRow, read_json_object, read_rows
+from grading._records import Sampling
 from grading.formats._bank_files import ALL, read_bank_questions
 from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._passages import Passage, read_passages
@@ -45,6 +46,11 @@ class Sources:
     rel: Annotated[int, typer.Option(help="The least official grade that is relevant.")] = 1
     interval: Interval = INTERVAL_LEVEL
     seed: Seed = 0
+
+    @property
+    def sampling(self) -> Sampling:
+        """How intervals are computed."""
+        return Sampling(self.interval, seed=self.seed)
 
 
 class Systems(NamedTuple):

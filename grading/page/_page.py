@@ -96,9 +96,7 @@ def _choice(evidence: GradingEvidence, sources: Sources) -> Choice | None:
     if evidence.official is None:
         return None
     try:
-        return choose_by_passages(
-            evidence.graded, evidence.official, rel=sources.rel, level=sources.interval, seed=sources.seed
-        )
+        return choose_by_passages(evidence.graded, evidence.official, sources.sampling, rel=sources.rel)
     except ValueError as error:
         raise ValueError(f"{sources.qrels}: {error}") from None
 

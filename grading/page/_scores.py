@@ -55,19 +55,19 @@ class Board:
 
 def board(evidence: GradingEvidence, tau: float) -> Board:
     """The leaderboard at a tau; `ValueError` for a tau of 0 or less and for runs of other queries than the bank's."""
-    level, seed = evidence.sources.interval, evidence.sources.seed
+    sampling = evidence.sources.sampling
     runs, questions = evidence.systems.runs, evidence.questions
     covers = {run.name: cover(evidence.graded, run, tau, evidence.systems.k, questions) for run in runs}
     every = evidence.everything
     longest = max(map(len, every.rankings.values()), default=1)
     everything = cover(evidence.graded, every, tau, max(longest, 1), questions)
-    ranked = standings({system: one.scores for system, one in covers.items()}, level=level, seed=seed)
-    reachable = standings({every.name: everything.scores}, level=level, seed=seed)[0].score
+    ranked = standings({system: one.scores for system, one in covers.items()}, sampling)
+    reachable = standings({every.name: everything.scores}, sampling)[0].score
     known = [one.system for one in ranked if covers[one.system].scores]
     comparison = None
     if len(known) > 1:
         cells = {(one, query): score for one in known for query, score in covers[one].scores.items()}
-        comparison = compare_systems(table_of(cells), level=level, seed=seed)
+        comparison = compare_systems(table_of(cells), sampling)
     return Board(tau, tuple(ranked), covers, comparison, everything, reachable)
 
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean, bootstrap_of_sums
-from grading._records import BankQuestion, SystemReport
+from examcore import IntervalEstimate, bootstrap_of_sums
+from grading._records import SAMPLING, BankQuestion, Sampling, SystemReport
 from grading.reports._sentence_flow import IGNORED, PENALISED, REWARDED, SentenceOutcome
 
 Floats = NDArray[np.float64]
@@ -99,10 +100,9 @@ def score_reports(
 def score_runs(
     scores: Sequence[ReportScore],
     nuggets: Sequence[BankQuestion],
+    sampling: Sampling = SAMPLING,
     *,
     missing: Missing = "zero",
-    level: float = INTERVAL_LEVEL,
-    seed: int = 0,
 ) -> list[RunScore]:
     """Each run over all topics that any run has a report on, in the order of the reports."""
     topics = list(dict.fromkeys(one.topic for one in scores))
@@ -112,7 +112,7 @@ def score_runs(
         absent = [topic for topic in topics if topic not in own]
         blank = {topic: _blank(run, topic, [one for one in nuggets if one.query == topic]) for topic in absent}
         each = {**own, **blank} if missing == "zero" else own
-        found.append(_over_topics(run, [each[one] for one in topics if one in each], tuple(absent), level, seed))
+        found.append(_over_topics(run, [each[one] for one in topics if one in each], tuple(absent), sampling))
     return found
 
 
@@ -182,15 +182,13 @@ def _weight(nuggets: Sequence[BankQuestion]) -> float:
     return float(sum(WEIGHTS[one.importance] for one in nuggets))
 
 
-def _over_topics(
-    run: str, scores: Sequence[ReportScore], missing: tuple[str, ...], level: float, seed: int
-) -> RunScore:
+def _over_topics(run: str, scores: Sequence[ReportScore], missing: tuple[str, ...], sampling: Sampling) -> RunScore:
     values = {name: np.array([one.value(name) for one in scores]) for name in MEASURES}
     counts = {name: np.array([one.ratios[name] for one in scores]) for name in RATIOS}
-    macro = {name: bootstrap_mean(found[~np.isnan(found)], level=level, seed=seed) for name, found in values.items()}
-    micro = {name: bootstrap_of_sums(_ratios, counts[name], level=level, seed=seed) for name in RATIOS}
-    both = np.hstack([counts["precision"], counts["recall"]])
-    micro["f1"] = bootstrap_of_sums(_f1s, both, level=level, seed=seed)
+    macro = {name: sampling.mean(found[~np.isnan(found)]) for name, found in values.items()}
+    of_sums = partial(bootstrap_of_sums, level=sampling.level, draws=sampling.draws, seed=sampling.seed)
+    micro = {name: of_sums(_ratios, counts[name]) for name in RATIOS}
+    micro["f1"] = of_sums(_f1s, np.hstack([counts["precision"], counts["recall"]]))
     return RunScore(
         run=run,
         topics=tuple(one.topic for one in scores if not one.missing),

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap, shown_json
+from examcore import IntervalEstimate, shown_json
 from grading._file_rows import QUERY, read_rows
-from grading._records import Bank
+from grading._records import SAMPLING, Bank, Sampling
 
 Right = Mapping[str, Mapping[str, bool | None]]
 """Query -> question -> whether the article's answer is right; None or absent if unanswered."""
@@ -50,14 +50,7 @@ def exam_score(system: str, right: Right, bank: Bank) -> ExamScore:
     return ExamScore(system, scores, tuple(query for query in bank if query not in right), unanswered)
 
 
-def n_exam(
-    scores: Mapping[str, float],
-    gold: Mapping[str, float],
-    *,
-    level: float = INTERVAL_LEVEL,
-    draws: int = BOOTSTRAP_DRAWS,
-    seed: int = 0,
-) -> IntervalEstimate:
+def n_exam(scores: Mapping[str, float], gold: Mapping[str, float], sampling: Sampling = SAMPLING) -> IntervalEstimate:
     """`sum_q EXAM(d_q) / sum_q EXAM(gold_q)`, a ratio of sums that may exceed 1 (section 3.1.3).
 
     The interval resamples queries; NaN if the gold articles answer nothing.
@@ -70,7 +63,7 @@ def n_exam(
         total = float(theirs[chosen].sum())
         return float(ours[chosen].sum()) / total if total > 0 else math.nan
 
-    return bootstrap(ratio, len(queries), level=level, draws=draws, seed=seed)
+    return sampling.of(ratio, len(queries))
 
 
 def rouge_1_f1(article: str, gold: str) -> float:
