@@ -5,8 +5,7 @@ from grading._records import BankQuestion, Grade, KeyAnswer
 from grading.formats._grades import ReadGrades
 from grading.formats._trec import TrecRun
 from grading.leaderboards._paired import differences
-from grading.scores._cover import cover
-from grading.scores._labels import exam_labels, exam_qrels
+from grading.scores._cover import cover, exam_labels, exam_qrels
 
 __all__ = [
     "BankQuestion",

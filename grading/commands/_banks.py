@@ -30,10 +30,8 @@ MOST = 40
 
 def lint(
     bank: Bank,
+    limits: Limits,
     grades: Annotated[Path | None, typer.Option(help="Grades: finds questions that most passages answer.")] = None,
-    tau: Annotated[float, typer.Option(help="The grade from which a question is answered.")] = 1.0,
-    fewest: Annotated[int, typer.Option(min=1, help="Questions a query should have at least.")] = 3,
-    near: Annotated[float, typer.Option(min=0.1, max=1, help="Similarity from which questions ask the same.")] = 0.8,
     as_json: AsJson = False,
 ) -> None:
     """Find faults of a bank: duplicates, contradictions, AND keys that nothing meets, questions that are too broad."""
@@ -43,7 +41,7 @@ def lint(
     graded = read_grades(grades).grades if grades else ()
     known = {(one.query, one.id) for one in questions}
     foreign = sum((one.query, one.question) not in known for one in graded)
-    found = findings(questions, graded, Limits(near=near, fewest=fewest, tau=tau))
+    found = findings(questions, graded, limits)
     counts = dict(Counter(one.rule for one in found))
     result = {
         "bank": str(bank),

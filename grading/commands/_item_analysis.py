@@ -13,8 +13,8 @@ import typer
 
 import irt
 from examcore import Progress, write_text
-from examcore.console import AsJson, Quiet, jsonable, show
-from grading._printing import aligned, joined, named
+from examcore.console import AsJson, Quiet, interval_text, jsonable, show
+from grading._printing import aligned, joined, named, signed
 from grading._records import Sampling
 from grading.commands._options import GradeSource, Resampling
 from grading.commands._scores import K, Tau
@@ -195,13 +195,9 @@ def _in_words(result: Mapping[str, Any], out: Path, notes: Sequence[str]) -> str
         ]
     if model and model["prune"]:
         pruned = model["prune"]
-        gain, same = pruned["heldout_gain"], pruned["rank_agreement"]
         rows += [
             ["pruned bank", f"{len(pruned['kept'])} questions"],
-            [
-                "information per question, held out",
-                f"{gain['estimate']:+.3f} [{gain['low']:+.3f}, {gain['high']:+.3f}]",
-            ],
-            ["order of held-out systems, tau-b", f"{same['estimate']:.3f} [{same['low']:.3f}, {same['high']:.3f}]"],
+            ["information per question, held out", signed(pruned["heldout_gain"])],
+            ["order of held-out systems, tau-b", interval_text(pruned["rank_agreement"])],
         ]
     return joined(aligned(rows), notes, str(out / "items.csv"))

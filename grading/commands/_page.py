@@ -19,9 +19,9 @@ def report(
 ) -> None:
     """Write report.html: which system answers most, how sure that is, each question, and what became of the replies."""
     written = write_grading_report(out, sources, _command(out, sources))
-    best, warnings = written.result["best"], written.result["warnings"]
-    lines = [str(written.path), *([f"best: {best}"] if best else []), *(f"note: {one}" for one in warnings)]
-    show(written.result, as_json=as_json, lines="\n".join(lines))
+    best, warnings = written["best"], written["warnings"]
+    lines = [written["report"], *([f"best: {best}"] if best else []), *(f"note: {one}" for one in warnings)]
+    show(written, as_json=as_json, lines="\n".join(lines))
 
 
 def _command(out: Path, sources: object) -> str:

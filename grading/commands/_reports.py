@@ -15,13 +15,13 @@ from grading.commands._options import ArgueJudges, ArgueOutput, ArgueRules, Resa
 from grading.formats._file_faults import counted, in_words, refuse
 from grading.formats._nugget_files import matched, of_whole_documents, read_nuggets
 from grading.formats._report_files import foreign_citations, read_reports, whole_documents
+from grading.reports._argue import SentenceOutcome
 from grading.reports._argue import argue as judged
 from grading.reports._argue_result import ArgueResult
 from grading.reports._argue_scores import grade_lines, score_reports, score_runs
 from grading.reports._judges import EntailmentJudge, LanguageModelJudge, cross_encoder
 from grading.reports._judging_material import InTurn, Judge, ReportMaterial
 from grading.reports._judgments import HumanJudge, judgment_line, read_judgments
-from grading.reports._sentence_flow import SentenceOutcome
 
 MOST_LISTED = 100
 """Faults that are listed for a reader; a file of another kind has one or more on every line."""

@@ -18,10 +18,9 @@ from grading.formats._bank_files import read_bank_questions
 from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._trec import Qrels, TrecRun, qrels_lines, read_qrels, read_runs, write_qrels
 from grading.leaderboards._paired import Standing, differences, standings
-from grading.scores._cover import Cover, outside
+from grading.scores._cover import Cover, Labels, exam_labels, exam_qrels, outside
 from grading.scores._cover import cover as cover_of
 from grading.scores._effectiveness import DEFAULT, Effectiveness, Over, measure_runs
-from grading.scores._labels import Labels, exam_labels, exam_qrels
 from grading.scores._thresholds import candidates, choose_by_leaderboard, choose_by_passages
 
 Grades = Annotated[Path, typer.Argument(metavar="GRADES", help="Grades of passages: .jsonl, .csv, .tsv, also .gz.")]

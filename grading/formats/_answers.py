@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -126,13 +127,8 @@ def _gathered(answers: Iterable[_Answer], bank: Bank | None) -> SystemAnswers:
 
 def _homes(bank: Bank) -> Mapping[str, str]:
     """Question -> its query, for questions that one query alone has."""
-    home: dict[str, str] = {}
-    twice: set[str] = set()
-    for query, questions in bank.items():
-        for name in questions:
-            if home.setdefault(name, query) != query:
-                twice.add(name)
-    return {name: query for name, query in home.items() if name not in twice}
+    times = Counter(name for questions in bank.values() for name in questions)
+    return {name: query for query, questions in bank.items() for name in questions if times[name] == 1}
 
 
 def _right(row: FileRow, name: str) -> bool | None:

@@ -39,14 +39,6 @@ class ReportsRead(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LocatedReport:
-    """One report read from a file, and where it stands."""
-
-    place: str
-    report: SystemReport
-
-
-@dataclass(frozen=True)
 class RecordPlace:
     """A place in a file and, inside its record, a path; faults found there are added to the list."""
 
@@ -67,15 +59,15 @@ def read_reports(path: str | Path, sentences_by_citation: str | Path | None = No
     """
     path = Path(path)
     faults: list[Fault] = []
-    found: list[LocatedReport] = []
+    found: list[tuple[str, SystemReport]] = []
     for file in _files(path):
         found.extend(_file_reports(file, sentences_by_citation, faults))
     if not found and not faults:
         raise ValueError(f"{path}: holds no report; wanted at least one")
     kept = tuple(_without_doubles(found, faults))
-    for one in kept:
-        faults.extend(_remarks(one))
-    return ReportsRead(tuple(one.report for one in kept), tuple(faults))
+    for place, report in kept:
+        faults.extend(_remarks(place, report))
+    return ReportsRead(tuple(report for _, report in kept), tuple(faults))
 
 
 def whole_documents(reports: Sequence[SystemReport]) -> tuple[SystemReport, ...]:
@@ -120,15 +112,18 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _file_reports(path: Path, sentences_by_citation: str | Path | None, faults: list[Fault]) -> Iterator[LocatedReport]:
+def _file_reports(
+    path: Path, sentences_by_citation: str | Path | None, faults: list[Fault]
+) -> Iterator[tuple[str, SystemReport]]:
+    """Each report and its place."""
     for record in read_json_records(path, faults):
         if is_annotated(record.fields):
             for report in annotated_reports(record.fields, path, sentences_by_citation, faults):
-                yield LocatedReport(f"{path}, topic {report.topic}, run {report.run}", report)
+                yield f"{path}, topic {report.topic}, run {report.run}", report
         elif sentences_by_citation is not None:
             raise ValueError(f"{path}: holds citations of its own; wanted no file of sentences by citation")
         elif (one := _report(record, faults)) is not None:
-            yield LocatedReport(record.place, one)
+            yield record.place, one
 
 
 def _report(record: FileRow, faults: list[Fault]) -> SystemReport | None:
@@ -294,25 +289,25 @@ def _once(names: Iterable[str], here: RecordPlace) -> Iterator[str]:
             yield name
 
 
-def _without_doubles(found: Sequence[LocatedReport], faults: list[Fault]) -> Iterator[LocatedReport]:
+def _without_doubles(
+    found: Sequence[tuple[str, SystemReport]], faults: list[Fault]
+) -> Iterator[tuple[str, SystemReport]]:
     places: dict[tuple[str, str], str] = {}
-    for one in found:
-        key = (one.report.run, one.report.topic)
+    for place, report in found:
+        key = (report.run, report.topic)
         if key in places:
             message = f"run {key[0]!r} on topic {key[1]!r} already stands at {places[key]}; wanted one report per topic"
-            faults.append(Fault(one.place, "duplicate report", message))
+            faults.append(Fault(place, "duplicate report", message))
             continue
-        places[key] = one.place
-        yield one
+        places[key] = place
+        yield place, report
 
 
-def _remarks(found: LocatedReport) -> Iterator[Fault]:
+def _remarks(place: str, report: SystemReport) -> Iterator[Fault]:
     """What does no harm, once per report."""
-    marked = sorted({name for one in found.report.sentences for name in one.citations if MARK in name})
+    marked = sorted({name for one in report.sentences for name in one.citations if MARK in name})
     if marked:
         message = f"{len(marked)} cited ids hold {MARK!r}, such as {marked[0]!r}; they are segments, kept whole"
-        yield Fault(found.place, "segment ids", message, stops=False)
-    if any(one.text.strip() for one in found.report.sentences) and not any(
-        one.citations for one in found.report.sentences
-    ):
-        yield Fault(found.place, "no citations", "no sentence cites anything", stops=False)
+        yield Fault(place, "segment ids", message, stops=False)
+    if any(one.text.strip() for one in report.sentences) and not any(one.citations for one in report.sentences):
+        yield Fault(place, "no citations", "no sentence cites anything", stops=False)

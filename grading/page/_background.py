@@ -18,7 +18,6 @@ from grading.page._verdict import with_interval
 View = dict[str, Any]
 COLUMNS = 8
 """Systems side by side that fit the width of a page."""
-_COUNTS = ("no_reply", "without_key", "cut_passages", "beyond_limit")
 
 
 def replies_view(evidence: GradingEvidence) -> View:
@@ -108,36 +107,33 @@ def _left_of_run(record: Mapping[str, Any]) -> list[tuple[str, str]]:
         "cut_passages": "passages longer than the model reads, cut",
         "beyond_limit": "pairs beyond --limit",
     }
-    facts = [(words[one], shown_value(record[one])) for one in _COUNTS if record.get(one)]
+    facts = [(what, shown_value(record[one])) for one, what in words.items() if record.get(one)]
     left = record.get("left_out")
     if isinstance(left, Mapping):
         facts += [(key.replace("_", " "), shown_value(value)) for key, value in left.items() if value]
     return facts
 
 
-def making_view(evidence: GradingEvidence, command: str, version: str) -> list[View]:
+def making_view(evidence: GradingEvidence, command: str, version: str) -> View:
     """Grader, model, prompts, seeds, counts, commands."""
     record, sources = evidence.record, evidence.sources
     plain = {key: record[key] for key in ("grader", "model", "seed", "interval", "n", "ragexam") if key in record}
-    settings, usage = record.get("settings"), record.get("usage")
-    parts = [
-        {"title": "Grading", "facts": _facts(plain) or [("run.json", "absent")]},
-        {"title": "Settings and prompts", "facts": _facts(settings)},
-        {"title": "Model use", "facts": _facts(usage)},
-        {"title": "Graded files (hash)", "facts": _facts(record.get("made_from"))},
-        {"title": "Commands", "facts": [("grading", shown_value(record.get("command"))), ("this page", command)]},
-        {
-            "title": "This page",
-            "facts": [
-                ("systems from", evidence.systems.source or "none"),
-                ("interval", percent(sources.interval)),
-                ("resampled", "queries, 2,000 times"),
-                ("seed", str(sources.seed)),
-                ("ragexam", version),
-            ],
-        },
-    ]
-    return [one for one in parts if one["facts"]]
+    page = {
+        "systems from": evidence.systems.source or "none",
+        "interval": percent(sources.interval),
+        "resampled": "queries, 2,000 times",
+        "seed": str(sources.seed),
+        "ragexam": version,
+    }
+    parts = {
+        "Grading": _facts(plain or {"run.json": "absent"}),
+        "Settings and prompts": _facts(record.get("settings")),
+        "Model use": _facts(record.get("usage")),
+        "Graded files (hash)": _facts(record.get("made_from")),
+        "Commands": [("grading", shown_value(record.get("command"))), ("this page", command)],
+        "This page": _facts(page),
+    }
+    return {title: facts for title, facts in parts.items() if facts}
 
 
 def _facts(value: object) -> list[tuple[str, str]]:

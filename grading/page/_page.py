@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from examcore import write_text
 from examcore.page import (
@@ -45,17 +45,11 @@ TEXT = 700
 """Characters of a passage that are shown."""
 
 
-class GradingPage(NamedTuple):
-    """The page's path and its numbers."""
+def write_grading_report(folder: Path, sources: Sources, command: str) -> dict[str, Any]:
+    """Write `report.html` into a folder of `ragexam grade run`, and return its numbers.
 
-    path: Path
-    result: dict[str, Any]
-
-
-def write_grading_report(folder: Path, sources: Sources, command: str) -> GradingPage:
-    """Write `report.html` into a folder of `ragexam grade run`; `command` is what the page says it was made by.
-
-    Raises `ValueError` in one line when the folder has no grades, for a damaged file, and for a tau of 0 or less.
+    `command` is what the page says it was made by. Raises `ValueError` in one line when the folder has no grades, for a
+    damaged file, and for a tau of 0 or less.
     """
     evidence = gather(Path(folder), sources)
     known = candidates(evidence.graded) if evidence.graded.highest > 0 else ()
@@ -89,7 +83,7 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> Gradin
     }
     path = evidence.folder / "report.html"
     write_text(path, [page_template("grading.page", "grading.html").render(view)])
-    return GradingPage(path, _result(path, evidence, used, choice, asked, verdict["warnings"]))
+    return _result(path, evidence, used, choice, asked, verdict["warnings"])
 
 
 def _choice(evidence: GradingEvidence, sources: Sources) -> Choice | None:

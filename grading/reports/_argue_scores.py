@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from examcore import IntervalEstimate, bootstrap_of_sums
 from grading._records import SAMPLING, BankQuestion, Sampling, SystemReport
-from grading.reports._sentence_flow import IGNORED, PENALISED, REWARDED, SentenceOutcome
+from grading.reports._argue import IGNORED, PENALISED, REWARDED, SentenceOutcome
 
 Floats = NDArray[np.float64]
 WEIGHTS = {"vital": 2.0, "okay": 1.0}
@@ -51,8 +51,8 @@ class ReportScore:
     def value(self, measure: str) -> float:
         """A measure from 0 to 1; NaN where its denominator is zero."""
         if measure == "f1":
-            return 0.0 if self.missing else f1(self.value("precision"), self.value("recall"))
-        return _ratio(*self.ratios[measure])
+            return 0.0 if self.missing else float(f1(self.value("precision"), self.value("recall")))
+        return float(_ratios(np.array(self.ratios[measure])))
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ class RunScore:
     filled: bool
 
 
-def f1(precision: float, recall: float) -> float:
+def f1(precision: ArrayLike, recall: ArrayLike) -> Floats:
     """The harmonic mean of both; NaN where one is NaN, and its limit 0 where both are 0."""
-    if np.isnan(precision) or np.isnan(recall):
-        return np.nan
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    product, total = np.multiply(precision, recall), np.add(precision, recall)
+    found: Floats = np.divide(2 * product, total, out=np.where(total == 0, 0.0, np.nan), where=total > 0)
+    return found
 
 
 def score_reports(
@@ -173,9 +173,7 @@ def _score(report: SystemReport, judged: Sequence[SentenceOutcome], nuggets: Seq
 
 def _blank(run: str, topic: str, nuggets: Sequence[BankQuestion]) -> ReportScore:
     """A topic without a report: none of its nuggets is stated, and there is no sentence to be right or wrong."""
-    ratios = dict.fromkeys(RATIOS, (0.0, 0.0))
-    ratios |= {"recall": (0.0, float(len(nuggets))), "recall_weighted": (0.0, _weight(nuggets))}
-    return ReportScore(run, topic, 0, dict.fromkeys(sorted(REWARDED | PENALISED | IGNORED), 0), 0, ratios, missing=True)
+    return replace(_score(SystemReport(run, topic, ()), [], nuggets), missing=True)
 
 
 def _weight(nuggets: Sequence[BankQuestion]) -> float:
@@ -188,7 +186,9 @@ def _over_topics(run: str, scores: Sequence[ReportScore], missing: tuple[str, ..
     macro = {name: sampling.mean(found[~np.isnan(found)]) for name, found in values.items()}
     of_sums = partial(bootstrap_of_sums, level=sampling.level, draws=sampling.draws, seed=sampling.seed)
     micro = {name: of_sums(_ratios, counts[name]) for name in RATIOS}
-    micro["f1"] = of_sums(_f1s, np.hstack([counts["precision"], counts["recall"]]))
+    micro["f1"] = of_sums(
+        lambda sums: f1(_ratios(sums[:, :2]), _ratios(sums[:, 2:])), np.hstack([counts["precision"], counts["recall"]])
+    )
     return RunScore(
         run=run,
         topics=tuple(one.topic for one in scores if not one.missing),
@@ -207,18 +207,7 @@ def _over_topics(run: str, scores: Sequence[ReportScore], missing: tuple[str, ..
 
 
 def _ratios(sums: Floats) -> Floats:
-    """The first column over the second, NaN where that is zero."""
-    found: Floats = np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
+    """The first of each pair `[..., 2]` over the second, NaN where that is zero."""
+    first, second = sums[..., 0], sums[..., 1]
+    found: Floats = np.divide(first, second, out=np.full(np.shape(second), np.nan), where=second > 0)
     return found
-
-
-def _f1s(sums: Floats) -> Floats:
-    """F1 of precision (the first two columns) and recall (the others), as `f1`."""
-    precision, recall = _ratios(sums[:, :2]), _ratios(sums[:, 2:])
-    total = precision + recall
-    found: Floats = np.divide(2 * precision * recall, total, out=np.where(total == 0, 0.0, np.nan), where=total > 0)
-    return found
-
-
-def _ratio(numerator: float, denominator: float) -> float:
-    return float(numerator / denominator) if denominator else np.nan

@@ -17,7 +17,7 @@ from examcore import Indices, IntervalEstimate, kendall
 from grading._records import SAMPLING, Sampling, SystemScores
 from grading.formats._grades import ReadGrades
 from grading.formats._trec import Qrels
-from grading.scores._labels import exam_labels
+from grading.scores._cover import exam_labels
 
 FOLDS = 5
 """The usual number of folds, if there are as many queries."""
