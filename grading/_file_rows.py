@@ -105,6 +105,14 @@ def read_rows(path: str | Path, columns: Columns, optional: Columns | None = Non
     return [_renamed(row, columns, optional or {}) for row in rows]
 
 
+def column_of(rows: Sequence[FileRow], names: Sequence[str], wanted: str) -> str:
+    """The first of the names that any row has; `ValueError` where none does."""
+    found = next((name for name in names if any(name in row.fields for row in rows)), None)
+    if found is None:
+        raise ValueError(f"{rows[0].place}: no {' or '.join(names)} in any row; wanted {wanted}")
+    return found
+
+
 def has_suffix(path: str | Path, *suffixes: str) -> bool:
     """Whether a file's name, without `.gz`, ends in one of the suffixes, in upper or lower case."""
     return Path(path).name.lower().removesuffix(".gz").endswith(suffixes)

@@ -121,21 +121,14 @@ def bank_prompt(topic: Topic, wanted: int, *, keys: bool = False) -> Prompt:
 
 def schema_of(wanted: int, *, keys: bool = False) -> Schema:
     """The shape of a reply: a list of `wanted` questions."""
-    item: Schema = {"type": "string"}
-    if keys:
-        item = {
-            "type": "object",
-            "properties": {"question": {"type": "string"}, "answer": {"type": "string"}},
-            "required": ["question", "answer"],
-            "additionalProperties": False,
-        }
-    questions = {"type": "array", "items": item, "minItems": wanted, "maxItems": wanted}
-    return {
-        "type": "object",
-        "properties": {"questions": questions},
-        "required": ["questions"],
-        "additionalProperties": False,
-    }
+    text: Schema = {"type": "string"}
+    item = _object(question=text, answer=text) if keys else text
+    return _object(questions={"type": "array", "items": item, "minItems": wanted, "maxItems": wanted})
+
+
+def _object(**properties: Schema) -> Schema:
+    """The schema of an object that has all of these members and no others."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _read(

@@ -13,7 +13,7 @@ from examcore.console import AsJson, interval_text, show
 from grading._printing import comparison_lines, comparison_record, shortened
 from grading.commands._options import Resampling, ShownPairs
 from grading.formats._score_tables import ScoreTable, read_scores
-from grading.leaderboards._agreement import JudgedOnce, Over, agree, read_judgements
+from grading.leaderboards._agreement import SAMPLING, JudgedOnce, Over, agree, read_judgements
 from grading.leaderboards._leaderboards import Correlations, correlate
 from grading.leaderboards._paired import Comparison, compare_systems
 
@@ -31,7 +31,7 @@ def agreement(
     """Say how far two judges agree beyond chance: Cohen's kappa, plain and quadratic, and Krippendorff's alpha."""
     level = resampling.interval
     (a, without_a), (b, without_b) = read_judgements(first), read_judgements(second)
-    found = agree(a, b, over=over, level=level, seed=resampling.seed)
+    found = agree(a, b, SAMPLING._replace(level=level, seed=resampling.seed), over=over)
     coefficients = {name: one.as_dict() for name, one in found._asdict().items() if isinstance(one, IntervalEstimate)}
     once, without_grade = {"a": found.only_first, "b": found.only_second}, {"a": without_a, "b": without_b}
     result = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -24,7 +24,7 @@ from grading.banks._bank_writing import read_topics
 from grading.commands._options import GraderOptions, ModelOptions, Resampling
 from grading.formats._bank_files import read_bank
 from grading.formats._file_faults import Fault, in_words
-from grading.formats._passages import Articles, PassageQuestion, articles_of, keyed, pair, read_passages
+from grading.formats._passages import Paired, articles_of, keyed, pair, read_passages
 from grading.graders._assessor import ALONE, NORMALIZATION, TOGETHER, Assessor, CachedAssessor
 from grading.graders._calibration import calibrate, read_margin, read_trials, trials_of
 from grading.graders._choices import MARGIN, choice_reader
@@ -38,8 +38,6 @@ _OWN_OPTIONS = {"qa": ("verify",), "relevance": ("scale", "shots"), "reader": ("
 """Options that concern one grader only."""
 KEYED = ("qa", "reader")
 """Graders that compare answers with a key."""
-Reading = tuple[Exam, Articles]
-"""The exam and the articles that are read by choices."""
 
 
 def run(
@@ -59,7 +57,7 @@ def run(
     progress = Progress(quiet=quiet)
     for note in given.notes:
         progress.say(f"note: {note}")
-    files, taken = {"bank": bank, "passages": passages}, given.pairs[: grading.limit]
+    files, taken = {"bank": bank, "passages": passages}, given.paired.pairs[: grading.limit]
     with RunFolder(out).held(), ReplyStore(out / "replies.sqlite") as store:
         with (
             _grader(model, grading, engine, store, given, progress) as (grader, usage),
@@ -67,15 +65,19 @@ def run(
         ):
             found = grade_all(grader, taken, report)
             used = usage()
-        write_grades(out / "grades.jsonl", found.graded, grader.name, articles=given.reading is not None)
+        write_grades(out / "grades.jsonl", found.graded, grader.name, articles=given.exam is not None)
         told = summary(found, resampling.sampling)
         result = {
             "grader": grader.name,
             "model": model.model,
             "settings": dict(grader.settings),
             **told,
-            "beyond_limit": len(given.pairs) - len(taken),
-            "left_out": given.left_out,
+            "beyond_limit": len(given.paired.pairs) - len(taken),
+            "left_out": {
+                "queries_without_questions": list(given.paired.without_questions),
+                "queries_without_passages": list(given.paired.without_passages),
+                "passages": given.paired.passages_left_out,
+            },
             "usage": used,
             "out": str(out / "grades.jsonl"),
         }
@@ -145,18 +147,17 @@ def margin(
 
 
 class Given(NamedTuple):
-    """What the files hold: the pairs to grade, what takes no part, and what single graders need besides.
+    """What the files hold: the pairs to grade, and what single graders need besides.
 
-    `reading` is the exam and the articles, for choices; `margin` theirs, None for the usual one; `queries` the texts of
+    `exam` is what articles are asked, for choices; `margin` theirs, None for the usual one; `queries` the texts of
     queries by id, for relevance; `notes` are sentences on how the files were read.
     """
 
-    pairs: tuple[PassageQuestion, ...]
-    left_out: dict[str, Any]
-    reading: Reading | None = None
+    paired: Paired
+    exam: Exam | None = None
     margin: float | None = None
     queries: dict[str, str] | None = None
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
 
 
 @contextmanager
@@ -204,24 +205,13 @@ def _read(bank: Path, passages: Path, options: GraderOptions, model: str) -> Giv
     found = read_passages(passages)
     if options.grader == "choices":
         exam = read_exam(bank)
-        articles = articles_of(exam, found)
-        left = _left(articles.without_questions, articles.without_passages, 0)
-        return Given(articles.pairs, left, (exam, articles), read_margin(options.margin, model))
+        return Given(articles_of(exam, found), exam, read_margin(options.margin, model))
     faults: list[Fault] = []
     paired = pair(read_bank(bank, faults), found)
     if options.grader in KEYED and not keyed(paired.pairs):
         raise ValueError(f"{bank}: no question with passages has a key; wanted answers, or --grader rating")
     queries = None if options.queries is None else {one.query: one.text for one in read_topics(options.queries)}
-    left = _left(paired.without_questions, paired.without_passages, paired.passages_left_out)
-    return Given(paired.pairs, left, queries=queries, notes=tuple(in_words(faults)))
-
-
-def _left(without_questions: tuple[str, ...], without_passages: tuple[str, ...], passages: int) -> dict[str, Any]:
-    return {
-        "queries_without_questions": list(without_questions),
-        "queries_without_passages": list(without_passages),
-        "passages": passages,
-    }
+    return Given(paired, queries=queries, notes=in_words(faults))
 
 
 @contextmanager
@@ -242,8 +232,8 @@ def _grader(
 
 
 def _with_model(options: GraderOptions, asking: CachedAssessor, given: Given) -> Grader:
-    if given.reading is not None:
-        return choice_reader(asking, *given.reading, MARGIN if given.margin is None else given.margin)
+    if given.exam is not None:
+        return choice_reader(asking, given.exam, given.paired, MARGIN if given.margin is None else given.margin)
     if options.grader == "qa":
         return qa_grader(asking, options.verify)
     if options.grader == "rating":

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examcore import shown_json
-from grading._file_rows import QUERY, SYSTEM, FileRow, read_rows
+from grading._file_rows import QUERY, SYSTEM, FileRow, column_of, read_rows
 from grading._records import Bank
 from grading.formats._bank_files import ALL
 
@@ -51,9 +51,7 @@ def read_answers(path: str | Path, bank: Bank | None = None) -> SystemAnswers:
     if all(row.present(QUESTION) is None and row.present(TOTAL) for row in rows):
         _require_one_total(rows)
         return _gathered((answer for row in rows for answer in _counted(row)), bank)
-    columns = [name for name in CORRECT if any(name in row.fields for row in rows)]
-    if not columns:
-        raise ValueError(f"{rows[0].place}: no {' or '.join(CORRECT)} in any row; wanted a column of 0 and 1")
+    column = column_of(rows, CORRECT, "a column of 0 and 1")
     return _gathered(
         (
             _Answer(
@@ -61,7 +59,7 @@ def read_answers(path: str | Path, bank: Bank | None = None) -> SystemAnswers:
                 row.first_text(SYSTEM, ONE),
                 row.first_text(QUERY, "") or None,
                 row.first_text(QUESTION),
-                _right(row, columns[0]),
+                _right(row, column),
             )
             for row in rows
         ),

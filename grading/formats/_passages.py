@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from examcore import Exam, Question
@@ -41,21 +42,16 @@ class PassageQuestion(NamedTuple):
 
 
 class Paired(NamedTuple):
-    """The pairs to grade, and what takes no part: queries on one side only, and how many passages that is."""
+    """The pairs to grade, and what takes no part: queries on one side only, and how many passages that is.
+
+    Where articles are graded, `articles` leads from a query and an article's name to its passages.
+    """
 
     pairs: tuple[PassageQuestion, ...]
     without_questions: tuple[str, ...]
     without_passages: tuple[str, ...]
-    passages_left_out: int
-
-
-class Articles(NamedTuple):
-    """What is read: pairs of an exam question and an article, the articles' passages, and what takes no part."""
-
-    pairs: tuple[PassageQuestion, ...]
-    passages: Mapping[tuple[str, str], tuple[Passage, ...]]
-    without_passages: tuple[str, ...]
-    without_questions: tuple[str, ...]
+    passages_left_out: int = 0
+    articles: Mapping[tuple[str, str], Sequence[Passage]] = MappingProxyType({})
 
 
 def read_passages(path: str | Path) -> list[Passage]:
@@ -94,7 +90,7 @@ def pair(bank: Sequence[BankQuestion], passages: Iterable[Passage]) -> Paired:
     return Paired(tuple(pairs), tuple(lost), tuple(one for one in questions if one not in known), lost.total())
 
 
-def articles_of(exam: Exam, passages: Sequence[Passage]) -> Articles:
+def articles_of(exam: Exam, passages: Sequence[Passage]) -> Paired:
     """Each question with each article of its query; an article is all passages of one system, or one passage.
 
     A question's query is its `metadata.query`, its topic or its document: the first of them that the passages know.
@@ -116,12 +112,7 @@ def articles_of(exam: Exam, passages: Sequence[Passage]) -> Articles:
         if question.query == query
     ]
     wanted = set(queries.values())
-    return Articles(
-        tuple(pairs),
-        {key: tuple(texts) for key, texts in found.items()},
-        tuple(sorted(wanted - known)),
-        tuple(sorted(known - wanted)),
-    )
+    return Paired(tuple(pairs), tuple(sorted(known - wanted)), tuple(sorted(wanted - known)), articles=found)
 
 
 def keyed(pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:

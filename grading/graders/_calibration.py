@@ -123,12 +123,10 @@ def read_trials(
 
 
 def _read(trial: Trial, found: Sequence[Likelihoods | NoReply]) -> TrialLikelihoods | NoReply:
-    known = []
-    for one in found:
-        if isinstance(one, NoReply):
-            return one
-        known.append(one)
-    closed, gold, *others = known
+    lost = next((one for one in found if isinstance(one, NoReply)), None)
+    if lost is not None:
+        return lost
+    closed, gold, *others = [one for one in found if not isinstance(one, NoReply)]
     return TrialLikelihoods(trial, closed, gold, tuple(others))
 
 

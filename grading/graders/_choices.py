@@ -21,7 +21,7 @@ import numpy as np
 
 from examcore import Exam, Likelihoods, NoReply, Question
 from grading._records import Grade
-from grading.formats._passages import Articles, Passage, PassageQuestion
+from grading.formats._passages import Paired, Passage, PassageQuestion
 from grading.graders._assessor import NORMALIZATION, CachedAssessor, ChoiceLikelihoods, choice_task
 from grading.graders._graders import NO_REPLY, Grader, GraderResult
 from rag import EXAM_PROMPT_VERSION, ChoiceEvidence, normalized_scores
@@ -58,7 +58,7 @@ def supported(closed: Sequence[float], read: Sequence[Likelihoods], texts: Seque
     return Chosen(int(choice), int(passage), float(support[passage, choice]))
 
 
-def choice_reader(asking: CachedAssessor, exam: Exam, articles: Articles, margin: float = MARGIN) -> Grader:
+def choice_reader(asking: CachedAssessor, exam: Exam, articles: Paired, margin: float = MARGIN) -> Grader:
     """A grader of articles by multiple-choice questions: 1 for the right choice, 0 for another or none.
 
     `passage` of a grade is the article: the system's name, or a passage's id.
@@ -68,7 +68,7 @@ def choice_reader(asking: CachedAssessor, exam: Exam, articles: Articles, margin
     def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         for start in range(0, len(pairs), TOGETHER):
             group = [
-                (questions[one.question.id], one.passage, articles.passages[one.passage.query, one.passage.id])
+                (questions[one.question.id], one.passage, articles.articles[one.passage.query, one.passage.id])
                 for one in pairs[start : start + TOGETHER]
             ]
             # Each question without a passage, and with each passage of the article.

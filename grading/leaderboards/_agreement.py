@@ -10,14 +10,17 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap, cohen_kappa, krippendorff_alpha, read_text
+from examcore import IntervalEstimate, cohen_kappa, krippendorff_alpha, read_text
 from grading._file_rows import FileRow, has_suffix, read_rows
+from grading._records import Sampling
 from grading.formats._score_tables import GRADE, PASSAGE, QUESTION, TOPIC
 from grading.formats._trec import read_qrels
 
 Judgements = Mapping[str, Mapping[str, float]]
 """topic -> what was judged -> grade."""
 Over = Literal["auto", "topics", "pairs"]
+SAMPLING = Sampling(draws=1000)
+"""Coefficients take longer than means, so that there are fewer resamples of judgements."""
 TOPICS = 10
 """Intervals resample topics from this many topics on, unless asked otherwise; fewer are too few to resample."""
 
@@ -76,13 +79,7 @@ def read_judgements(path: str | Path) -> tuple[Judgements, int]:
 
 
 def agree(
-    first: Judgements,
-    second: Judgements,
-    *,
-    over: Over = "auto",
-    level: float = INTERVAL_LEVEL,
-    draws: int = 1000,
-    seed: int = 0,
+    first: Judgements, second: Judgements, sampling: Sampling = SAMPLING, *, over: Over = "auto"
 ) -> JudgeAgreement:
     """The agreement of two sets of judgements; `ValueError` when they have no pair in common."""
     pairs = [(topic, one) for topic, judged in first.items() for one in judged if one in second.get(topic, {})]
@@ -92,12 +89,13 @@ def agree(
     topics = len({topic for topic, _ in pairs})
     by_topic = over == "topics" or (over == "auto" and topics >= TOPICS)
     groups = [topic for topic, _ in pairs] if by_topic else None
+    level, draws, seed = sampling
     kappa = partial(cohen_kappa, *grades, groups=groups, interval=level, draws=draws, seed=seed)
     alpha = partial(krippendorff_alpha, grades, groups=groups, interval=level, draws=draws, seed=seed)
     return JudgeAgreement(
         n=len(pairs),
         topics=topics,
-        agreement=_observed(grades, groups, level, draws, seed),
+        agreement=_observed(grades, groups, sampling),
         kappa=kappa(),
         kappa_quadratic=kappa(weights="quadratic"),
         alpha=alpha(),
@@ -123,18 +121,14 @@ def _judged(row: FileRow) -> str:
     return f"{passage} by {row.text('question')}" if "question" in row.fields else passage
 
 
-def _observed(
-    grades: list[list[float]], groups: list[str] | None, level: float, draws: int, seed: int
-) -> IntervalEstimate:
+def _observed(grades: list[list[float]], groups: list[str] | None, sampling: Sampling) -> IntervalEstimate:
     """The share of pairs with equal grades."""
     names: list[str] | list[int] = list(range(len(grades[0]))) if groups is None else groups
     number = {one: at for at, one in enumerate(dict.fromkeys(names))}
     at = np.array([number[one] for one in names])
     equal = np.bincount(at, weights=np.equal(grades[0], grades[1]))
     size = np.bincount(at)
-    return bootstrap(
-        lambda drawn: float(equal[drawn].sum() / size[drawn].sum()), len(size), level=level, draws=draws, seed=seed
-    )
+    return sampling.of(lambda drawn: float(equal[drawn].sum() / size[drawn].sum()), len(size))
 
 
 def _confusion(grades: list[list[float]]) -> dict[float, dict[float, int]]:

@@ -209,13 +209,9 @@ def _t_squared(sums: Floats, differences: Floats, sizes: NDArray[np.int_]) -> Fl
 def _flips(topics: int, permutations: int, rng: np.random.Generator) -> tuple[Iterator[Floats], bool]:
     """Sign vectors in blocks `[B, T]`, and whether they are all there are."""
     if topics < 31 and 2**topics <= permutations:
-        return iter([_all_signs(topics)]), True
+        return iter([np.array(list(itertools.product((1.0, -1.0), repeat=topics)))]), True
     sizes = (min(BLOCK, permutations - start) for start in range(0, permutations, BLOCK))
     return (rng.choice((-1.0, 1.0), size=(size, topics)) for size in sizes), False
-
-
-def _all_signs(topics: int) -> Floats:
-    return np.array(list(itertools.product((1.0, -1.0), repeat=topics)))
 
 
 def _intervals(differences: Floats, level: float, draws: int, rng: np.random.Generator) -> list[IntervalEstimate]:
