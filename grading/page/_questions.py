@@ -54,15 +54,6 @@ class QuestionSummary:
         found, size = (self.systems, self.of) if self.of else (self.passages, self.graded)
         return size > 1 and found == size
 
-    @property
-    def remarks(self) -> list[str]:
-        """Why it tells nothing."""
-        return [
-            *(["answered by none"] if self.dead else []),
-            *(["answered by all"] if self.universal else []),
-            *([self.redundant] if self.redundant else []),
-        ]
-
 
 def asked_questions(evidence: GradingEvidence, found: Board) -> list[QuestionSummary]:
     """Every question of the bank, in its order."""
