@@ -1,6 +1,6 @@
 """Editing a bank, bank edit: one edit more in the log beside the bank, and the bank that the log makes.
 
-The log is `NAME.edits.jsonl` and the edited bank `NAME.edited.jsonl`, both beside `NAME.jsonl`, which stays as it is.
+The log is `NAME.edits.jsonl` and the edited bank `NAME.edited.jsonl` (or `--out`), both beside `NAME.jsonl`.
 Nothing is written for several edits at once, values without a change, and an edit that what stands does not allow.
 """
 

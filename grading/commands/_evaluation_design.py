@@ -15,7 +15,7 @@ from grading._printing import estimate_fields, shortened
 from grading.commands._options import Resampling
 from grading.formats._score_tables import QUESTION, SCORE, SYSTEM, TOPIC, cells_of
 from grading.leaderboards._judge_bias import favour, read_judged
-from grading.leaderboards._power import Need, Plan, needs
+from grading.leaderboards._power import SAMPLING, Need, Plan, needs
 from grading.leaderboards._reusability import (
     Contributions,
     at_least,
@@ -47,19 +47,19 @@ def power(
     if not 0 < alpha < 1:
         raise ValueError(f"alpha: {alpha:g}; wanted a share between 0 and 1")
     each = alpha / (len(named) or systems * (systems - 1) // 2)
-    plan = Plan(gap, wanted, each, resampling.interval, seed=resampling.seed)
+    plan = Plan(gap, wanted, each, SAMPLING._replace(level=resampling.interval, seed=resampling.seed))
     found = needs(scores, plan, named or None)
     result = {
         "power": plan.power,
         "alpha": alpha,
         "alpha_per_pair": plan.alpha,
         "gap": plan.gap,
-        "interval": plan.level,
+        "interval": plan.sampling.level,
         "pairs": [estimate_fields(one) for one in found],
     }
     head = (
         f"topics needed to find a gap with power {plan.power:g}, two-sided paired t test at "
-        f"{plan.alpha:.4g} ({plan.level:.0%} intervals)"
+        f"{plan.alpha:.4g} ({plan.sampling.level:.0%} intervals)"
     )
     lines = [head, *(line for one in found for line in _need_lines(one, own_gap=gap is None))]
     if gap is None:
