@@ -1,12 +1,11 @@
 """Free-text systems on the same footing as the exam: EXAM, EXAM++, ARGUE."""
 
+from grading._file_rows import FileRow, read_rows
 from grading._records import BankQuestion, Grade, KeyAnswer
-from grading._table_rows import FileRow, read_rows
 from grading.formats._grades import ReadGrades
 from grading.formats._trec import TrecRun
-from grading.leaderboards._standings import differences
-from grading.scores._cover import cover
-from grading.scores._labels import exam_labels, exam_qrels
+from grading.leaderboards._paired import differences
+from grading.scores._cover import cover, exam_labels, exam_qrels
 
 __all__ = [
     "BankQuestion",

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, Indices, IntervalEstimate, bootstrap, bootstrap_mean
 
 Combine = Literal["or", "and"]
 Importance = Literal["vital", "okay"]
@@ -14,6 +19,25 @@ Bank = Mapping[str, Sequence[str]]
 """Query -> ids of its questions."""
 SystemScores = Mapping[str, Mapping[str, float]]
 """System -> topic -> score; NaN where it is undefined."""
+
+
+class Sampling(NamedTuple):
+    """How intervals are computed: the share that they cover, how often units are resampled, and the seed of that."""
+
+    level: float = INTERVAL_LEVEL
+    draws: int = BOOTSTRAP_DRAWS
+    seed: int = 0
+
+    def mean(self, values: NDArray[np.float64]) -> IntervalEstimate:
+        """The mean of `values` `[n]` with its interval."""
+        return bootstrap_mean(values, level=self.level, draws=self.draws, seed=self.seed)
+
+    def of(self, statistic: Callable[[Indices], float], size: int) -> IntervalEstimate:
+        """A statistic of the indices of `size` units with its interval."""
+        return bootstrap(statistic, size, level=self.level, draws=self.draws, seed=self.seed)
+
+
+SAMPLING = Sampling()
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Literal, cast, get_args
 
 from examcore import JsonRecord, json_kind, locked_log, read_log, shown_json
+from grading._file_rows import FileRow
 from grading._records import BankQuestion, QuestionKey
-from grading._table_rows import FileRow
 from grading.formats._bank_files import bank_fields, question_of
 
 Action = Literal["add", "change", "retire", "restore", "undo"]

@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+import typer
 
 from examcore import jaccard, normalized
 from grading._records import BankQuestion, Grade
@@ -27,20 +29,18 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of the rules.
+    """The limits of the rules, which are the options of `ragexam grade bank lint`."""
 
-    `near`: Jaccard similarity of two questions' words; `fewest` questions of a query; `most_answers` of which any one
-    counts; `broad`: share of at least `passages` graded passages that reach grade `tau`.
-    """
-
-    near: float = 0.8
-    fewest: int = 3
-    most_answers: int = 10
-    broad: float = 0.8
-    passages: int = 5
-    tau: float = 1.0
+    tau: Annotated[float, typer.Option(help="The grade from which a question is answered.")] = 1.0
+    fewest: Annotated[int, typer.Option(min=1, help="Questions a query should have at least.")] = 3
+    near: Annotated[float, typer.Option(min=0.1, max=1, help="Similarity from which questions ask the same.")] = 0.8
 
 
+LIMITS = Limits()
+MOST_ANSWERS = 10
+"""Answers of which any one counts: more make a question too broad."""
+BROAD, PASSAGES = 0.8, 5
+"""A question is too broad where more than this share of at least so many graded passages reach tau."""
 RULES = (
     "empty-question",
     "not-a-question",
@@ -71,27 +71,24 @@ _NUMBER = re.compile(r"\d[\d.,]*")
 _NEGATION = re.compile(r"\b(?:no|not|never|none|neither|cannot|without)\b|n['’]t\b", re.IGNORECASE)
 
 
-def lint(
-    bank: Sequence[BankQuestion], grades: Sequence[Grade] = (), limits: Limits | None = None
-) -> tuple[Finding, ...]:
+def lint(bank: Sequence[BankQuestion], grades: Sequence[Grade] = (), limits: Limits = LIMITS) -> tuple[Finding, ...]:
     """All findings, by rule and then in the bank's order; with `grades` also questions that most passages answer."""
-    chosen = limits or Limits()
     cites_documents = any(key.documents for one in bank for key in one.answers)
     has_keys = any(one.answers for one in bank)
     found: list[Finding] = []
     for query, questions in by_query(bank).items():
         for one in questions:
-            faults = [*_wording(one), *_key(one, chosen), *_answers(one)]
+            faults = [*_wording(one), *_key(one), *_answers(one)]
             if cites_documents:
                 faults += _uncitable(one)
             if has_keys and not one.answers and one.combine == "or":
                 faults.append(("no-answer", "has no key although others have; it cannot be verified"))
             found += [Finding(rule, query, (one.id,), f"{one.id}: {fault}") for rule, fault in faults]
-        found += _pairs(questions, chosen)
-        if len(questions) < chosen.fewest:
-            fault = f"query {query!r} has {len(questions)} questions, too few for a score (wanted {chosen.fewest})"
+        found += _pairs(questions, limits)
+        if len(questions) < limits.fewest:
+            fault = f"query {query!r} has {len(questions)} questions, too few for a score (wanted {limits.fewest})"
             found.append(Finding("few-questions", query, tuple(one.id for one in questions), fault))
-    found += _answered_by_most(bank, grades, chosen)
+    found += _answered_by_most(bank, grades, limits)
     found = _statements_as_one(found, len(bank))
     return tuple(sorted(found, key=lambda one: RULES.index(one.rule)))
 
@@ -119,13 +116,13 @@ def _wording(one: BankQuestion) -> Iterator[tuple[str, str]]:
         yield "too-broad", f"{one.question!r} is a question of {words or 'no'} word; many passages answer it"
 
 
-def _key(one: BankQuestion, limits: Limits) -> Iterator[tuple[str, str]]:
+def _key(one: BankQuestion) -> Iterator[tuple[str, str]]:
     """The rule and fault of each fault in how a question combines its answers."""
     texts = [key.text for key in one.answers]
     has_opposites = {polarity(text, alone=True) for text in texts} >= {True, False}
     if one.combine == "or":
-        if len(texts) > limits.most_answers:
-            yield "too-broad", f"any of {len(texts)} answers counts; wanted at most {limits.most_answers}"
+        if len(texts) > MOST_ANSWERS:
+            yield "too-broad", f"any of {len(texts)} answers counts; wanted at most {MOST_ANSWERS}"
         if has_opposites:
             yield "contradiction", f"a truth value and its opposite both count: {_listed(texts)}"
     else:
@@ -203,7 +200,7 @@ def _answered_by_most(bank: Sequence[BankQuestion], grades: Sequence[Grade], lim
             reached.setdefault((one.query, one.question), []).append(one.grade >= limits.tau)
     for question in bank:
         found = reached.get((question.query, question.id), [])
-        if len(found) >= limits.passages and sum(found) / len(found) > limits.broad:
+        if len(found) >= PASSAGES and sum(found) / len(found) > BROAD:
             fault = f"{question.id}: {sum(found)} of {len(found)} passages reach grade {limits.tau:g}"
             yield Finding("too-broad", question.query, (question.id,), fault)
 

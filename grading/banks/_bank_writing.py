@@ -22,9 +22,8 @@ from examcore import (
     repaired_json_object,
     unwrapped,
 )
+from grading._file_rows import QUERY, read_rows
 from grading._records import BankQuestion, KeyAnswer
-from grading._table_rows import read_rows
-from grading.formats import _fields as fields
 from grading.formats._bank_files import ANSWERS, QUESTION, made_id
 
 VERSION = "bank-1"
@@ -63,8 +62,8 @@ def read_topics(path: str | Path) -> list[Topic]:
     """
     places: dict[Topic, str] = {}
     for row in read_rows(path, {}):
-        query = fields.text(row, (*fields.QUERY[:4], "id", *fields.QUERY[4:]))
-        one = Topic(query, fields.text(row, TEXT, query), fields.text(row, SUBTOPIC, ""))
+        query = row.first_text((*QUERY[:4], "id", *QUERY[4:]))
+        one = Topic(query, row.first_text(TEXT, query), row.first_text(SUBTOPIC, ""))
         before = places.setdefault(one, row.place)
         if before != row.place:
             raise ValueError(
@@ -122,21 +121,14 @@ def bank_prompt(topic: Topic, wanted: int, *, keys: bool = False) -> Prompt:
 
 def schema_of(wanted: int, *, keys: bool = False) -> Schema:
     """The shape of a reply: a list of `wanted` questions."""
-    item: Schema = {"type": "string"}
-    if keys:
-        item = {
-            "type": "object",
-            "properties": {"question": {"type": "string"}, "answer": {"type": "string"}},
-            "required": ["question", "answer"],
-            "additionalProperties": False,
-        }
-    questions = {"type": "array", "items": item, "minItems": wanted, "maxItems": wanted}
-    return {
-        "type": "object",
-        "properties": {"questions": questions},
-        "required": ["questions"],
-        "additionalProperties": False,
-    }
+    text: Schema = {"type": "string"}
+    item = _object(question=text, answer=text) if keys else text
+    return _object(questions={"type": "array", "items": item, "minItems": wanted, "maxItems": wanted})
+
+
+def _object(**properties: Schema) -> Schema:
+    """The schema of an object that has all of these members and no others."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _read(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from grading._records import BankQuestion, Grade, QuestionKey
 from grading.formats._grades import ReadGrades
-from grading.scores._labels import Labels, exam_labels, require_tau
+from grading.scores._cover import Labels, exam_labels, require_tau
 
 UNPARSED, NOT_GRADED, NOT_ASKED = "unparsed", "not graded", "not asked"
 

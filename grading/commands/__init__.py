@@ -6,11 +6,18 @@ from collections.abc import Callable, Mapping
 
 import typer
 
-from grading.commands._banks import changes, edit_questions, lint, margin, run, write
-from grading.commands._measures import agreement, bias, leaderboard, nuggets, power, reusability
+from grading.commands._article_scores import exam, rouge
+from grading.commands._bank_editing import edit_questions
+from grading.commands._banks import changes, lint, write
+from grading.commands._comparisons import agreement, leaderboard
+from grading.commands._evaluation_design import bias, power, reusability
+from grading.commands._grading import margin, run
+from grading.commands._item_analysis import items
+from grading.commands._nuggets import nuggets
 from grading.commands._page import report
-from grading.commands._reports import argue, similarity, validate
-from grading.commands._scores import choose_tau, cover, exam, items, measure, qrels, rouge
+from grading.commands._reports import argue, validate
+from grading.commands._scores import choose_tau, cover, measure, qrels
+from grading.commands._texts import similarity
 from irt.commands import with_records
 
 __all__ = ["app"]

@@ -1,4 +1,8 @@
-"""Editing a bank from the command line: one edit more in the log beside the bank, and the bank that the log makes."""
+"""Editing a bank, bank edit: one edit more in the log beside the bank, and the bank that the log makes.
+
+The log is `NAME.edits.jsonl` and the edited bank `NAME.edited.jsonl` (or `--out`), both beside `NAME.jsonl`.
+Nothing is written for several edits at once, values without a change, and an edit that what stands does not allow.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,14 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from examcore import shown_json
+from examcore.console import AsJson, show
+from grading._file_rows import FileRow
 from grading._records import BankQuestion, QuestionKey
-from grading._table_rows import FileRow
 from grading.banks._bank_edits import (
     ACTIONS,
     Action,
@@ -22,8 +29,8 @@ from grading.banks._bank_edits import (
     record,
     states,
 )
+from grading.commands._banks import Bank
 from grading.commands._options import EditOptions
-from grading.commands._printing import PrintedResult
 from grading.formats._bank_files import bank_fields, divided, question_of, read_bank, write_bank
 
 FIELDS = ("question", "answers", "combine", "importance", "subtopic")
@@ -33,15 +40,20 @@ LONGEST = 100
 """Characters of a value in the history."""
 
 
-def edit_bank(
-    bank: Path, edit: EditOptions, values: Sequence[str], out: Path | None, *, history: bool
-) -> PrintedResult:
-    """Make the edit and write the edited bank; without one, write what the log makes. `history` lists all edits.
-
-    `values` are `FIELD=VALUE` of a change. The log is `NAME.edits.jsonl` and the edited bank `NAME.edited.jsonl` (or
-    `out`), both beside `NAME.jsonl`, which stays as it is. Raises `ValueError` in one line, and writes nothing, for
-    several edits at once, values without a change, and an edit that what stands does not allow.
-    """
+def edit_questions(
+    bank: Bank,
+    edit: EditOptions,
+    values: Annotated[
+        list[str] | None, typer.Argument(metavar="[FIELD=VALUE]...", help="With --change: question, answers, …")
+    ] = None,
+    history: Annotated[bool, typer.Option("--history", help="Print all edits.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="EDITED.jsonl", help="The edited bank; BANK.edited.jsonl.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Edit a bank with history: the bank stays, edits go to a log beside it, and the edited bank is written anew."""
+    values = values or []
     action = _action(edit, values)
     name = bank.name.removesuffix(".gz").rpartition(".")[0] or bank.name
     log = bank.with_name(f"{name}.edits.jsonl")
@@ -53,7 +65,27 @@ def edit_bank(
     after = edited(questions, edits)
     if made or not history:
         write_bank(target, after)
-    return _result(log, target, questions, edits, made, len(after), history=history)
+    retired = sum(one.retired for one in states(questions, edits).values())
+    result: dict[str, Any] = {
+        "log": str(log),
+        "out": str(target),
+        "n_before": len(questions),
+        "n": len(after),
+        "retired": retired,
+        "n_edits": len(edits),
+        "made": [one.fields for one in made],
+    }
+    lines = [_line(one) for one in (edits if history else made)]
+    if history:
+        result["history"] = [one.fields for one in edits]
+        lines = lines or [f"{log}: no edits"]
+    if made or not history:
+        counts = f"{len(questions)} before any edit, {retired} retired, {len(edits)} edits"
+        lines.append(f"{target}: {len(after)} questions ({counts})")
+    stale = sum(one.action in ("add", "change") for one in made)
+    if stale:
+        lines.append(f"note: {stale} questions are new or changed and have no grades yet")
+    show(result, as_json=as_json, lines="\n".join(lines))
 
 
 def _action(edit: EditOptions, values: Sequence[str]) -> Action | None:
@@ -129,32 +161,6 @@ def _changed(question: BankQuestion, values: Sequence[str]) -> BankQuestion:
     if not str(fields["question"]).strip():
         raise ValueError(f"--change {question.id}: question is blank; wanted its words")
     return question_of(FileRow(f"--change {question.id}", fields))
-
-
-def _result(
-    log: Path, target: Path, bank: Sequence[BankQuestion], edits: Sequence[BankEdit], made: Sequence[BankEdit], n: int,
-    *, history: bool,
-) -> PrintedResult:  # fmt: skip
-    retired = sum(one.retired for one in states(bank, edits).values())
-    result: dict[str, Any] = {
-        "log": str(log),
-        "out": str(target),
-        "n_before": len(bank),
-        "n": n,
-        "retired": retired,
-        "n_edits": len(edits),
-        "made": [one.fields for one in made],
-    }
-    lines = [_line(one) for one in (edits if history else made)]
-    if history:
-        result["history"] = [one.fields for one in edits]
-        lines = lines or [f"{log}: no edits"]
-    if made or not history:
-        lines.append(f"{target}: {n} questions ({len(bank)} before any edit, {retired} retired, {len(edits)} edits)")
-    stale = sum(one.action in ("add", "change") for one in made)
-    if stale:
-        lines.append(f"note: {stale} questions are new or changed and have no grades yet")
-    return PrintedResult(result, "\n".join(lines))
 
 
 def _line(edit: BankEdit) -> str:

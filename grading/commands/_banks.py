@@ -1,31 +1,64 @@
-"""Banks of questions: bank write, bank lint and what follows from edits, and grading with a model."""
+"""Banks of questions: bank lint, bank changes, bank write."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from examcore.console import AsJson, Quiet, Seed, show_result
-from grading.commands._options import EditOptions, GraderOptions, ModelOptions, Resampling
-from rag.engines import EngineOptions
+from examcore import CachedLanguageModel, Progress, ReplyStore
+from examcore.console import AsJson, Quiet, Seed, show
+from grading.banks._bank_lint import Limits
+from grading.banks._bank_lint import lint as findings
+from grading.banks._bank_writing import VERSION, read_topics, write_questions
+from grading.banks._label_changes import NOT_ASKED, LabelChange, label_changes
+from grading.commands._options import ModelOptions
+from grading.formats._bank_files import read_bank, write_bank
+from grading.formats._file_faults import Fault, in_words
+from grading.formats._grades import read_grades
+from rag import ModelSettings, load_language_model, prepare_models
 
 Bank = Annotated[Path, typer.Argument(metavar="BANK", help="bank.jsonl, a table, or a published question bank.")]
+MOST = 40
+"""Changed passages that are printed without `--json`."""
 
 
 def lint(
     bank: Bank,
+    limits: Limits,
     grades: Annotated[Path | None, typer.Option(help="Grades: finds questions that most passages answer.")] = None,
-    tau: Annotated[float, typer.Option(help="The grade from which a question is answered.")] = 1.0,
-    fewest: Annotated[int, typer.Option(min=1, help="Questions a query should have at least.")] = 3,
-    near: Annotated[float, typer.Option(min=0.1, max=1, help="Similarity from which questions ask the same.")] = 0.8,
     as_json: AsJson = False,
 ) -> None:
     """Find faults of a bank: duplicates, contradictions, AND keys that nothing meets, questions that are too broad."""
-    from grading.commands._bank_results import lint_bank
-
-    show_result(lint_bank(bank, grades, tau, fewest, near), as_json=as_json)
+    faults: list[Fault] = []
+    questions = read_bank(bank, faults)
+    notes = in_words(faults)
+    graded = read_grades(grades).grades if grades else ()
+    known = {(one.query, one.id) for one in questions}
+    foreign = sum((one.query, one.question) not in known for one in graded)
+    found = findings(questions, graded, limits)
+    counts = dict(Counter(one.rule for one in found))
+    result = {
+        "bank": str(bank),
+        "n": len(questions),
+        "queries": len({one.query for one in questions}),
+        "counts": counts,
+        "findings": [{**one._asdict(), "ids": list(one.ids)} for one in found],
+        "grades_of_other_questions": foreign,
+        "notes": notes,
+    }
+    lines = [f"{bank}: {len(questions)} questions for {result['queries']} queries; {len(found)} findings"]
+    width = max(map(len, counts), default=0)
+    lines += [f"  {one.rule:<{width}}  {one.query}  {one.sentence}" for one in found]
+    lines += [f"note: {note}" for note in notes]
+    if foreign:
+        lines.append(f"note: {foreign} grades are of questions that the bank does not have")
+    show(result, as_json=as_json, lines="\n".join(lines))
 
 
 def changes(
@@ -36,27 +69,42 @@ def changes(
     as_json: AsJson = False,
 ) -> None:
     """List the passages whose EXAM-Label changes from one bank to another."""
-    from grading.commands._bank_results import changed_labels
-
-    show_result(changed_labels(before, after, grades, tau), as_json=as_json)
-
-
-def edit_questions(
-    bank: Bank,
-    edit: EditOptions,
-    values: Annotated[
-        list[str] | None, typer.Argument(metavar="[FIELD=VALUE]...", help="With --change: question, answers, …")
-    ] = None,
-    history: Annotated[bool, typer.Option("--history", help="Print all edits.")] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="EDITED.jsonl", help="The edited bank; BANK.edited.jsonl.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Edit a bank with history: the bank stays, edits go to a log beside it, and the edited bank is written anew."""
-    from grading.commands._bank_editing import edit_bank
-
-    show_result(edit_bank(bank, edit, values or (), out, history=history), as_json=as_json)
+    faults: list[Fault] = []
+    found = label_changes(read_bank(before, faults), read_bank(after, faults), read_grades(grades).grades, tau)
+    notes = in_words(faults)
+    edits = {
+        name: [{"query": query, "id": one} for query, one in getattr(found.edits, name)]
+        for name in ("added", "removed", "changed")
+    }
+    result = {
+        "tau": tau,
+        "questions": edits,
+        "passages": found.passages,
+        "n_changed": len(found.changes),
+        "up": sum(one.after > one.before for one in found.changes),
+        "down": sum(one.after < one.before for one in found.changes),
+        "changes": [one._asdict() for one in found.changes],
+        "ungraded": [
+            {"query": query, "passage": passage, "question": question} for query, passage, question in found.ungraded
+        ],
+        "foreign_grades": found.foreign,
+        "notes": notes,
+    }
+    counts = ", ".join(f"{len(some)} {name}" for name, some in edits.items())
+    lines = [f"questions: {counts}", f"labels: {len(found.changes)} of {found.passages} passages change"]
+    lines += [f"  {one.query}  {one.passage}  {_change(one)}" for one in found.changes[:MOST]]
+    if len(found.changes) > MOST:
+        lines.append(f"  … {len(found.changes) - MOST} more (--json lists all)")
+    if found.ungraded:
+        passages = len({one[:2] for one in found.ungraded})
+        lines.append(
+            f"note: {len(found.ungraded)} pairs of {passages} passages and added or changed questions have no grade; "
+            "grade them before the labels are used"
+        )
+    lines += [f"note: {note}" for note in notes]
+    if found.foreign:
+        lines.append(f"note: {found.foreign} grades are of questions of neither bank")
+    show(result, as_json=as_json, lines="\n".join(lines))
 
 
 def write(
@@ -70,50 +118,40 @@ def write(
     quiet: Quiet = False,
 ) -> None:
     """Write a bank of open questions for each query and sub-topic with a model."""
-    from grading.commands._bank_runs import write_bank_run
+    progress = Progress(quiet=quiet)
+    wanted = read_topics(topics)
+    settings = ModelSettings(**vars(model))
+    prepare_models([settings.model], [settings], progress)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with ReplyStore(out.with_suffix(".replies.sqlite")) as store:
+        cached = CachedLanguageModel(load_language_model(settings), store)
+        with progress.step("writing") as report:
+            found = write_questions(wanted, cached, wanted=questions, keys=keys, seed=seed, report=report)
+    if not found.questions:
+        raise ValueError(f"{topics}: no question could be read ({_counted(found.losses)}); wanted another model")
+    write_bank(out, found.questions)
+    result = {
+        "out": str(out),
+        "model": model.model,
+        "prompt": VERSION,
+        "n": len(found.questions),
+        "topics": len(wanted),
+        "losses": dict(found.losses),
+        "short": [{"query": query, "subtopic": part, "n": n} for (query, part), n in found.short.items()],
+        "usage": asdict(cached.usage),
+    }
+    lines = [f"{out}: {len(found.questions)} questions for {len(wanted)} topics; lost: {_counted(found.losses)}"]
+    if found.short:
+        lines.append(f"note: {len(found.short)} topics have fewer than {questions} questions")
+    show(result, as_json=as_json, lines="\n".join(lines))
 
-    show_result(write_bank_run(topics, model, out, questions, seed, keys=keys, quiet=quiet), as_json=as_json)
+
+def _change(one: LabelChange) -> str:
+    """`5 -> 3`, or in words where one of the banks gives the passage no label."""
+    before = f"{one.why} before" if math.isnan(one.before) else f"{one.before:g}"
+    after = "no longer asked" if one.why == NOT_ASKED else one.why
+    return f"{before} -> {after if math.isnan(one.after) else f'{one.after:g}'}"
 
 
-def run(
-    bank: Annotated[Path, typer.Argument(metavar="BANK", help="A question bank, or exam.jsonl for --grader choices.")],
-    passages: Annotated[Path, typer.Argument(metavar="PASSAGES", help="query, passage, text[, system], or chunks.")],
-    model: ModelOptions,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for grades.jsonl and the replies.")],
-    grading: GraderOptions,
-    engine: EngineOptions,
-    resampling: Resampling,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Grade passages by a bank's questions with a model; stops and resumes anywhere."""
-    from grading.commands._grading_job import GradingJob, read_job
-
-    job = GradingJob(bank, passages, out, model, grading, engine, resampling)
-    given = read_job(job)
-    # Only now, because it loads much: bad input is refused before.
-    from grading.commands._bank_runs import grade_run
-
-    show_result(grade_run(job, given, quiet=quiet), as_json=as_json)
-
-
-def margin(
-    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run: questions with their passages.")],
-    model: ModelOptions,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for margin.json and the replies.")],
-    resampling: Resampling,
-    share: Annotated[
-        float, typer.Option(min=0.001, max=0.5, help="Share of questions that may be answered without support.")
-    ] = 0.05,
-    passages: Annotated[
-        int, typer.Option(min=1, help="Passages of other documents in an article, as many as articles have.")
-    ] = 1,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Set the margin of grade run --grader choices: by how much a passage must raise a choice to support it."""
-    from examcore import Progress
-    from grading.commands._margins import calibrated
-
-    found = calibrated(exam, model, out, share, passages, resampling, Progress(quiet=quiet))
-    show_result(found, as_json=as_json)
+def _counted(losses: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {why}" for why, count in losses.items()) or "none"

@@ -1,4 +1,4 @@
-"""Questions as items: counts, an item response model, a pruned bank, and the files of both."""
+"""Questions as items: counts, an item response model, a pruned bank, and the files of each."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
+import typer
 
 import irt
 from examcore import Progress, write_text
-from examcore.console import jsonable
+from examcore.console import AsJson, Quiet, interval_text, jsonable, show
+from grading._printing import aligned, joined, named, signed
+from grading._records import Sampling
 from grading.commands._options import GradeSource, Resampling
-from grading.commands._printing import PrintedResult, aligned, joined, named
-from grading.formats._bank_questions import read_bank_questions
+from grading.commands._scores import K, Tau
+from grading.formats._bank_files import read_bank_questions
 from grading.formats._grades import ReadGrades, read_grades, unique
 from grading.formats._trec import TrecRun, read_runs
 from grading.scores._items import (
@@ -36,39 +39,45 @@ SHOWN = 10
 """Questions that the tables of a kind list for a reader; `items.csv` has all."""
 
 
-def analysed(
-    grades: Sequence[Path],
-    runs: Sequence[Path],
-    out: Path,
-    tau: float,
-    k: int,
+def items(
+    grades: Annotated[
+        list[Path], typer.Argument(metavar="GRADES", help="Grades, or nugget assignments of one system a file.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")],
     source: GradeSource,
-    keep: float,
     resampling: Resampling,
-    progress: Progress,
-) -> PrintedResult:
-    """Classical counts, difficulty and discrimination, and what pruning is worth; written to `out`."""
+    run: Annotated[
+        list[Path] | None, typer.Option("--run", metavar="RUN", help="Runs whose first k passages are the students.")
+    ] = None,
+    tau: Tau = 1.0,
+    k: K = 20,
+    keep: Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the questions a pruned bank keeps.")] = 0.7,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Questions as items: dead and redundant ones, difficulty, discrimination, and a pruned bank judged held out."""
+    progress = Progress(quiet=quiet)
     graded = _read(grades, source.prompt)
-    read = read_runs(runs)
+    read = read_runs(run or [])
     table = table_of_runs(graded, read, k) if read else table_of_passages(graded)
     require_reached(table, tau)
     texts = {} if source.bank is None else read_bank_questions(source.bank, graded.questions)
     words = {(query, name): text for query, asked in texts.items() for name, text in asked.items()}
     with progress.step("counting") as report:
-        items = classical(table, tau, words or {key: key[1] for key in table.items if " " in key[1]}, report)
-    frame = pd.DataFrame([{**one._asdict(), "dead": one.dead, "universal": one.universal} for one in items])
+        counted = classical(table, tau, words or {key: key[1] for key in table.items if " " in key[1]}, report)
+    frame = pd.DataFrame([{**one._asdict(), "dead": one.dead, "universal": one.universal} for one in counted])
     frame.insert(0, "item", table.names)
     notes = [*graded.notes, *_run_notes(graded, read, k), *_notes(graded, table)]
-    modelled, refused = _modelled(table, tau, keep, resampling.interval, resampling.seed, out, progress)
+    modelled, refused = _modelled(table, tau, keep, resampling.sampling, out, progress)
     if modelled is not None:
         frame = frame.merge(modelled.pop("items"), on="item", how="left")
         notes += modelled.pop("warnings")
     notes += [refused] if refused else []
     write_text(out / "items.csv", [frame.to_csv(index=False)])
-    result = {**_counts(table, items, tau), "model": modelled, "refused": refused, "warnings": notes}
+    result = {**_counts(table, counted, tau), "model": modelled, "refused": refused, "warnings": notes}
     write_text(out / "items.json", [json.dumps(jsonable({**result, "format": 1}), indent=2, ensure_ascii=False) + "\n"])
     result["items"] = json.loads(frame.to_json(orient="records"))
-    return PrintedResult(result, _in_words(result, out, notes))
+    show(result, as_json=as_json, lines=_in_words(result, out, notes))
 
 
 def _read(paths: Sequence[Path], prompt: str | None) -> ReadGrades:
@@ -82,7 +91,7 @@ def _read(paths: Sequence[Path], prompt: str | None) -> ReadGrades:
 
 
 def _modelled(
-    table: GradeTable, tau: float, keep: float, level: float, seed: int, out: Path, progress: Progress
+    table: GradeTable, tau: float, keep: float, sampling: Sampling, out: Path, progress: Progress
 ) -> tuple[dict[str, Any] | None, str]:
     try:
         data = responses(table)
@@ -90,7 +99,7 @@ def _modelled(
         return None, f"No item response model: {error}."
     irt.write_responses(data, out / "responses.csv")
     with progress.step("fitting") as report:
-        fit = fit_items(data, interval=level, seed=seed, progress=report)
+        fit = fit_items(data, interval=sampling.level, seed=sampling.seed, progress=report)
     fit.save(out / "fit")
     columns = ["item", *(f"{name}{end}" for name in "ab" for end in ("", "_low", "_high"))]
     warnings = list(fit.warnings)
@@ -99,7 +108,7 @@ def _modelled(
             f"The passages fall into {table.blocks} groups without a common question: difficulties of different groups "
             "compare only if their passages are equally good (with --run, systems are the students and share all)."
         )
-    pruned, refused = _pruned(at_level(data, table, tau), keep, level, seed, out, progress)
+    pruned, refused = _pruned(at_level(data, table, tau), keep, sampling, out, progress)
     warnings += [refused] if refused else []
     warnings += [f"Pruning: {one}" for one in pruned["warnings"]] if pruned else []
     about = {
@@ -114,12 +123,14 @@ def _modelled(
 
 
 def _pruned(
-    data: irt.ResponseMatrix, keep: float, level: float, seed: int, out: Path, progress: Progress
+    data: irt.ResponseMatrix, keep: float, sampling: Sampling, out: Path, progress: Progress
 ) -> tuple[dict[str, Any] | None, str]:
     """The bank pruned on some students and judged on others, on grades as right and wrong."""
     try:
         with progress.step("pruning") as report:
-            found = irt.prune(data, keep=keep, model="2pl", seed=seed, interval=level, progress=report)
+            found = irt.prune(
+                data, keep=keep, model="2pl", seed=sampling.seed, interval=sampling.level, progress=report
+            )
     except ValueError as error:
         return None, f"The bank is not pruned: {error}."
     found.save(out / "pruned")
@@ -184,13 +195,9 @@ def _in_words(result: Mapping[str, Any], out: Path, notes: Sequence[str]) -> str
         ]
     if model and model["prune"]:
         pruned = model["prune"]
-        gain, same = pruned["heldout_gain"], pruned["rank_agreement"]
         rows += [
             ["pruned bank", f"{len(pruned['kept'])} questions"],
-            [
-                "information per question, held out",
-                f"{gain['estimate']:+.3f} [{gain['low']:+.3f}, {gain['high']:+.3f}]",
-            ],
-            ["order of held-out systems, tau-b", f"{same['estimate']:.3f} [{same['low']:.3f}, {same['high']:.3f}]"],
+            ["information per question, held out", signed(pruned["heldout_gain"])],
+            ["order of held-out systems, tau-b", interval_text(pruned["rank_agreement"])],
         ]
     return joined(aligned(rows), notes, str(out / "items.csv"))

@@ -9,13 +9,18 @@ from typing import Annotated, Literal
 import typer
 
 from examcore.console import Interval, Seed
+from grading._printing import Pairs
+from grading._records import Sampling
 from grading.graders._prompts import Scale, Verify
 
-Pairs = Literal["neighbours", "all"]
 ShownPairs = Annotated[Pairs, typer.Option("--pairs", help="Pairs of systems to print; --json has all.")]
 BankFile = Annotated[Path | None, typer.Option(metavar="BANK", help="The bank: bank.jsonl or exam.jsonl.")]
 GradePrompt = Annotated[
     str | None, typer.Option(metavar="CLASS[:LLM]", help="Whose grades, where a workbench file holds several.")
+]
+Scores = Annotated[
+    Path | None,
+    typer.Option("--scores", metavar="FILE", help="Write system,topic,score, which leaderboard and power read."),
 ]
 Grader = Literal["qa", "rating", "relevance", "reader", "choices"]
 
@@ -26,6 +31,11 @@ class Resampling:
 
     interval: Interval = 0.9
     seed: Seed = 0
+
+    @property
+    def sampling(self) -> Sampling:
+        """How the intervals are computed."""
+        return Sampling(self.interval, seed=self.seed)
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,35 @@
-"""Reports with citations and texts compared: argue, validate, similarity."""
+"""Reports with citations: argue, validate."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from examcore.console import AsJson, Interval, Seed, show_result
-from grading._similarity import Measure
+from examcore import CachedLanguageModel, ReplyStore, write_lines
+from examcore.console import AsJson, show, show_result
+from grading._file_rows import read_rows
 from grading.commands._options import ArgueJudges, ArgueOutput, ArgueRules, Resampling
+from grading.formats._file_faults import counted, in_words, refuse
+from grading.formats._nugget_files import matched, of_whole_documents, read_nuggets
+from grading.formats._report_files import foreign_citations, read_reports, whole_documents
+from grading.reports._argue import SentenceOutcome
+from grading.reports._argue import argue as judged
+from grading.reports._argue_result import ArgueResult
+from grading.reports._argue_scores import grade_lines, score_reports, score_runs
+from grading.reports._judges import EntailmentJudge, LanguageModelJudge, cross_encoder
+from grading.reports._judging_material import InTurn, Judge, ReportMaterial
+from grading.reports._judgments import HumanJudge, judgment_line, read_judgments
 
+MOST_LISTED = 100
+"""Faults that are listed for a reader; a file of another kind has one or more on every line."""
+_DOCUMENTS = {"id": ("docid", "doc_id", "document_id"), "text": ("contents", "body", "segment", "passage")}
+_REQUESTS = {
+    "id": ("topic", "topic_id", "request_id", "qid", "query_id"),
+    "text": ("problem_statement", "query", "title"),
+}
 Reports = Annotated[
     Path, typer.Argument(metavar="REPORTS", help="Reports of TREC RAG, NeuCLIR or RAGTIME; or a folder.")
 ]
@@ -38,12 +57,30 @@ def argue(
     as_json: AsJson = False,
 ) -> None:
     """Judge every sentence of reports by ARGUE's eight outcomes; precision, recall and F1 per report and run."""
-    from grading.commands._report_results import judged_reports
-
-    found = judged_reports(
-        reports, nuggets, judgments, cited_sentences, rules, judges, output, resampling, lenient=lenient
-    )
-    show_result(found, as_json=as_json)
+    read, known = read_reports(reports, cited_sentences), read_nuggets(nuggets)
+    refuse(read.faults, lenient=lenient, listing=f"ragexam grade validate {reports} lists them")
+    found, bank = read.reports, known.nuggets
+    if rules.whole_documents:
+        found, bank = whole_documents(found), of_whole_documents(bank)
+    found, bank, remarks = matched(found, bank, str(nuggets))
+    material = ReportMaterial.of(found, bank, _texts(judges.documents, _DOCUMENTS), _texts(judges.requests, _REQUESTS))
+    human = read_judgments(judgments, material) if judgments is not None else None
+    models = [_model_judge(one, material, judges) for one in judges.judge or ()]
+    if human is None and not models:
+        raise ValueError("judgments: neither a file nor a --judge; wanted one of them")
+    judge = InTurn([*([human] if human else []), *models])
+    decided = judged(found, bank, judge, citations=rules.citations, skip_unjudged=rules.unjudged == "skip")
+    scores = score_reports(found, decided, bank)
+    runs = score_runs(scores, bank, resampling.sampling, missing=rules.missing)
+    if output.judged is not None:
+        write_lines(output.judged, (judgment_line(*one) for one in judge.decided.items() if one[1].verdict is not None))
+    if output.grades is not None:
+        write_lines(output.grades, grade_lines(scores, bank))
+    warnings = [*in_words(read.faults), *in_words(known.faults), *remarks]
+    warnings += [*(_unused(human, decided) if human else ()), *_unsure(models)]
+    settings = {"citations": rules.citations, **vars(resampling)}
+    result = ArgueResult(decided, scores, runs, warnings, settings, every_sentence=output.sentences)
+    show_result(result, as_json=as_json)
 
 
 def validate(
@@ -56,37 +93,71 @@ def validate(
     as_json: AsJson = False,
 ) -> None:
     """List everything that is wrong with a file of reports; exit status 2 when something is, and --lenient is not."""
-    from grading.commands._report_results import checked_reports
-
-    found = checked_reports(reports, documents, cited_sentences)
-    show_result(found, as_json=as_json)
-    if not (found.result["valid"] or lenient):
+    read = read_reports(reports, cited_sentences)
+    faults = [*read.faults]
+    if documents is not None:
+        known = {row.text("id") for row in read_rows(documents, {"id": _DOCUMENTS["id"]})}
+        faults += foreign_citations(read.reports, known, str(reports))
+    stopping = [one for one in faults if one.stops]
+    remarks = [one for one in faults if not one.stops]
+    sentences = [one for report in read.reports for one in report.sentences]
+    result = {
+        "valid": not stopping,
+        "runs": len({one.run for one in read.reports}),
+        "reports": len(read.reports),
+        "sentences": len(sentences),
+        "citations": sum(len(one.citations) for one in sentences),
+        "faults": counted(stopping),
+        "remarks": counted(remarks),
+        "listed": [one._asdict() for one in faults],
+    }
+    kinds = ", ".join(f"{name} {count}" for name, count in counted(stopping).items()) or "none"
+    lines = [
+        "{reports} reports by {runs} runs, {sentences} sentences, {citations} citations".format(**result),
+        f"faults: {kinds}",
+        *(f"  {one}" for one in stopping[:MOST_LISTED]),
+        *([f"  and {len(stopping) - MOST_LISTED} more, which --json lists"] if len(stopping) > MOST_LISTED else []),
+        "remarks:" if remarks else "remarks: none",
+        *(f"  {one}" for one in in_words(remarks)),
+    ]
+    show(result, as_json=as_json, lines="\n".join(lines))
+    if stopping and not lenient:
         raise typer.Exit(2)
 
 
-def similarity(
-    text: Annotated[str, typer.Argument(metavar="TEXT_A", help="A text, or a file with one to a line.")],
-    gold: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="TEXT_B...", help="The text to compare with, or several; or a file, several to a line by tabs."
-        ),
-    ],
-    weights: Annotated[str, typer.Option(help="Weights of one, two and three words.")] = "2,1,0",
-    measure: Annotated[Measure, typer.Option(help="How n-grams are compared.")] = "jaccard",
-    interval: Interval = 0.9,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Say how close a reformulated question is to its gold standard, by weighted n-grams; of several, the closest."""
-    from grading.commands._similarity_results import compared_files, compared_texts, is_file, read_weights
+def _texts(path: Path | None, columns: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    rows = read_rows(path, columns) if path is not None else []
+    return {row.text("id"): " ".join(filter(None, (row.text("background", ""), row.text("text")))) for row in rows}
 
-    chosen = read_weights(weights)
-    files = [is_file(one) for one in (text, *gold)]
-    if any(files) and not (all(files) and len(gold) == 1):
-        raise ValueError(f"{text}, {', '.join(gold)}: files beside texts; wanted two files, or texts alone")
-    if any(files):
-        found = compared_files(Path(text), Path(gold[0]), chosen, measure, interval, seed)
-    else:
-        found = compared_texts(text, gold, chosen, measure)
-    show_result(found, as_json=as_json)
+
+def _model_judge(name: str, material: ReportMaterial, options: ArgueJudges) -> Judge:
+    kind, _, model = name.partition(":")
+    if kind == "entailment" and model:
+        return EntailmentJudge(cross_encoder(model), material)
+    if kind != "model" or not model:
+        raise ValueError(f"--judge: {name!r}; wanted model:NAME or entailment:NAME")
+    from rag import load_model, need_likelihoods
+
+    loaded = load_model(model)
+    if options.by == "likelihood":
+        need_likelihoods(loaded)
+    store = ReplyStore(options.replies if options.replies is not None else ":memory:")
+    return LanguageModelJudge(CachedLanguageModel(loaded, store), material, by=options.by)
+
+
+def _unused(human: HumanJudge, decided: Sequence[SentenceOutcome]) -> list[str]:
+    """What the file of judgements says to no effect."""
+    outcomes = {(one.run, one.topic, one.index): one.outcome for one in decided}
+    return in_words([*human.remarks, *human.overruled(outcomes), *human.without_effect()])
+
+
+def _unsure(judges: Iterable[Judge]) -> list[str]:
+    found: list[str] = []
+    for one in judges:
+        if isinstance(one, LanguageModelJudge):
+            if one.unparsed:
+                shown, _ = one.unparsed.most_common(1)[0]
+                found.append(f"{one.unparsed.total()} replies were neither yes nor no, most often {shown!r}")
+            if one.cut:
+                found.append(f"{len(one.cut)} documents were too long for the model and were read to its limit only")
+    return found

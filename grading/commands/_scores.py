@@ -1,15 +1,27 @@
-"""Scores of graded passages and articles: measure, cover, qrels, tau, exam, rouge, items."""
+"""Scores of runs and passages: measure, cover, qrels, tau."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import typer
 
-from examcore.console import AsJson, Quiet, show_result
-from grading.commands._options import BankFile, GradePrompt, GradeSource, Resampling, ShownPairs
-from grading.commands._score_files import Scores, write_scores
+from examcore.console import AsJson, interval_text, show
+from grading._file_rows import has_suffix, read_rows
+from grading._printing import aligned, few, joined, named, pair_lines, show_ranked, write_scores
+from grading._records import Bank, Sampling, SystemScores
+from grading.commands._options import GradePrompt, GradeSource, Resampling, Scores, ShownPairs
+from grading.formats._bank_files import read_bank_questions
+from grading.formats._grades import ReadGrades, read_grades
+from grading.formats._trec import Qrels, TrecRun, qrels_lines, read_qrels, read_runs, write_qrels
+from grading.leaderboards._paired import Standing, differences, standings
+from grading.scores._cover import Cover, Labels, exam_labels, exam_qrels, outside
+from grading.scores._cover import cover as cover_of
+from grading.scores._effectiveness import DEFAULT, Effectiveness, Over, measure_runs
+from grading.scores._thresholds import candidates, choose_by_leaderboard, choose_by_passages
 
 Grades = Annotated[Path, typer.Argument(metavar="GRADES", help="Grades of passages: .jsonl, .csv, .tsv, also .gz.")]
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Ranked runs in TREC format.")]
@@ -26,24 +38,46 @@ def measure(
     ] = None,
     rel: Annotated[int, typer.Option(min=1, help="The least grade that is relevant.")] = 1,
     depth: Annotated[int | None, typer.Option(min=1, help="Documents read per topic; all without it.")] = None,
-    over: Annotated[
-        Literal["all", "common"], typer.Option(help="Average over all topics of the qrels, or those all runs answer.")
-    ] = "all",
+    over: Annotated[Over, typer.Option(help="Average over all topics of the qrels, or those all runs answer.")] = "all",
     pairs: ShownPairs = "neighbours",
     scores: Scores = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure runs against qrels: MAP, nDCG, Rprec, MRR, P@k, with intervals and paired differences."""
-    from grading.commands._scoring import measured
-
     names = [] if measures is None else [one.strip() for one in measures.split(",")]
     if not all(names):
         raise ValueError(f"--measures {measures!r}: an empty name; wanted names such as MAP,nDCG@20")
-    found = measured(qrels, runs, names, rel, depth, over, resampling, pairs)
-    show_result(found, as_json=as_json)
-    first = next(iter(found.result["pairs"]))
-    by_topic = found.result["per_topic"].items()
-    write_scores(scores, first, {run: {topic: one[first] for topic, one in found.items()} for run, found in by_topic})
+    sampling = resampling.sampling
+    read = read_runs(runs)
+    found = measure_runs(read_qrels(qrels), read, names or DEFAULT, rel=rel, depth=depth, over=over)
+    means = {
+        name: {one.system: _overall(name, one, found) for one in standings(table, sampling)}
+        for name, table in found.scores.items()
+    }
+    warnings = [*_run_notes(read), *_topic_notes(found, over)]
+    compared = {name: differences(table, sampling) for name, table in found.scores.items()}
+    result: dict[str, Any] = {
+        "topics": len(found.topics),
+        "over": over,
+        "rel": rel,
+        "runs": {run.name: {name: means[name][run.name] for name in means} for run in read},
+        "per_topic": {
+            run.name: {topic: {name: found.scores[name][run.name][topic] for name in means} for topic in found.topics}
+            for run in read
+        },
+        "pairs": {name: [one.as_dict() for one in some] for name, some in compared.items()},
+        "skipped": found.skipped,
+        "unjudged": found.unjudged,
+        "without_relevant": found.without_relevant,
+        "summed": found.summed,
+        "warnings": warnings,
+    }
+    first = next(iter(means))
+    rows = [["run", *means]] + [[run, *(interval_text(means[one][run]) for one in means)] for run in means[first]]
+    lines = [f"{first}: {line}" for line in pair_lines(compared[first], pairs)]
+    lines += [f"Pairs by the other {len(means) - 1} measures: --json."] if lines and len(means) > 1 else []
+    show(result, as_json=as_json, lines=joined(aligned(rows), warnings, *lines))
+    write_scores(scores, first, {run.name: found.scores[first][run.name] for run in read})
 
 
 def cover(
@@ -58,12 +92,33 @@ def cover(
     as_json: AsJson = False,
 ) -> None:
     """EXAM-Cover@k,tau: the share of a query's questions that the first k passages of a run answer."""
-    from grading.commands._scoring import covered
-
-    found = covered(grades, runs, tau, k, source, resampling, pairs)
-    show_result(found, as_json=as_json)
-    by_run = {run: one["per_query"].items() for run, one in found.result["runs"].items()}
-    write_scores(scores, "cover", {run: {query: one["cover"] for query, one in found} for run, found in by_run.items()})
+    sampling = resampling.sampling
+    graded, read = read_grades(grades, source.prompt), read_runs(runs)
+    questions = bank_of(source.bank, graded.questions) or graded.questions
+    found = {run.name: cover_of(graded, run, tau, k, questions) for run in read}
+    table: SystemScores = {run: one.scores for run, one in found.items()}
+    ranked = standings(table, sampling)
+    only = {"cover": ranked[0].score.as_dict(), "per_query": table[ranked[0].system]} if len(ranked) == 1 else {}
+    result: dict[str, Any] = {
+        "tau": tau,
+        "k": k,
+        "bank": "grades" if source.bank is None else str(source.bank),
+        "queries": len(questions),
+        "questions": sum(map(len, questions.values())),
+        "unparsed": graded.unparsed,
+        **only,
+        "runs": {one.system: {"cover": one.score.as_dict(), **_detail(found[one.system])} for one in ranked},
+    }
+    rows = [["run", f"cover@{k},{tau:g}", "queries", "passages graded"]]
+    for one in ranked:
+        system = found[one.system]
+        share = f"{system.passages - system.ungraded} of {system.passages}"
+        rows.append([one.system, interval_text(one.score.as_dict()), str(one.topics), share])
+    notes = [*graded.notes, *_run_notes(read), *_bank_notes(graded, questions, source.bank, tau)]
+    notes += _cover_notes(list(found.values()))
+    compared = differences(table, sampling)
+    show_ranked(result, rows, compared, notes, pairs, as_json=as_json)
+    write_scores(scores, "cover", {one.system: table[one.system] for one in ranked})
 
 
 def qrels(
@@ -74,13 +129,28 @@ def qrels(
     as_json: AsJson = False,
 ) -> None:
     """EXAM-Label: each passage's best grade over the questions, as TREC qrels."""
-    from grading.commands._scoring import labelled
-
-    found = labelled(grades, tau, out, prompt)
-    if out is None and not as_json:
-        for warning in found.result["warnings"]:
+    graded = read_grades(grades, prompt)
+    labels = exam_labels(graded)
+    found = exam_qrels(labels, tau)
+    warnings = [*graded.notes, *_label_notes(graded, labels, tau)]
+    result: dict[str, Any] = {
+        "tau": tau,
+        "n": sum(map(len, found.values())),
+        "queries": len(found),
+        "unparsed": graded.unparsed,
+        "unlabelled": labels.unlabelled,
+        "qrels": found,
+        "labels": labels.best,
+        "warnings": warnings,
+    }
+    if out is not None:
+        write_qrels(out, found)
+        text = joined([f"{out}: {result['n']} passages of {len(found)} queries"], warnings)
+    else:
+        text = "".join(qrels_lines(found)).rstrip("\n")
+        for warning in [] if as_json else warnings:
             typer.echo(f"note: {warning}", err=True)
-    show_result(found, as_json=as_json)
+    show(result, as_json=as_json, lines=text)
 
 
 def choose_tau(
@@ -102,64 +172,154 @@ def choose_tau(
     as_json: AsJson = False,
 ) -> None:
     """Choose tau on some queries and judge it on the others: by kappa of labels, or by leaderboards of runs."""
-    from grading.commands._scoring import chosen_tau
-
-    found = chosen_tau(grades, runs or [], official, by, k, rel, source, folds, resampling)
-    show_result(found, as_json=as_json)
-
-
-def exam(
-    answers: Annotated[
-        Path, typer.Argument(metavar="ANSWERS", help="system,query,question,correct; responses.csv; answers.sqlite.")
-    ],
-    resampling: Resampling,
-    gold: Annotated[Path | None, typer.Option(metavar="GOLD", help="The same of gold articles, for n-EXAM.")] = None,
-    bank: BankFile = None,
-    pairs: ShownPairs = "neighbours",
-    scores: Scores = None,
-    as_json: AsJson = False,
-) -> None:
-    """EXAM and n-EXAM: the share of a query's questions that a system's article answers."""
-    from grading.commands._examining import examined
-
-    found = examined(answers, gold, bank, resampling, pairs)
-    show_result(found, as_json=as_json)
-    write_scores(scores, "EXAM", {name: one["per_query"] for name, one in found.result["systems"].items()})
-
-
-def rouge(
-    articles: Annotated[Path, typer.Argument(metavar="ARTICLES", help="system,query,text.")],
-    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="Gold articles: query,text.")],
-    resampling: Resampling,
-    pairs: ShownPairs = "neighbours",
-    as_json: AsJson = False,
-) -> None:
-    """ROUGE-1 F1 of articles against gold articles, a baseline."""
-    from grading.commands._examining import rouge as compared
-
-    found = compared(articles, gold, resampling, pairs)
-    show_result(found, as_json=as_json)
+    sampling = resampling.sampling
+    graded, read = read_grades(grades, source.prompt), read_runs(runs or [])
+    if read:
+        what, questions = "kendall", bank_of(source.bank, graded.questions) or graded.questions
+        tables = {tau: _table_at(graded, read, tau, by, k, questions) for tau in candidates(graded)}
+        wanted = _official(official, read, rel)
+        choice = choose_by_leaderboard(tables, wanted, sampling, folds=folds)
+        left_out = _leaderboard_notes(read, wanted)
+    else:
+        what, judged = "kappa", read_qrels(official)
+        choice = choose_by_passages(graded, judged, sampling, rel=rel, folds=folds)
+        left_out = _judged_notes(graded, judged)
+    warnings = [*graded.notes, *_run_notes(read), *left_out, *few(choice.queries, "queries")]
+    if len(choice.chosen) > 1:
+        warnings.append("The folds chose different taus: the queries do not settle it.")
+    held_out, curve = choice.held_out.as_dict(), {f"{tau:g}": one.as_dict() for tau, one in choice.curve.items()}
+    chosen = {f"{tau:g}": count for tau, count in choice.chosen.items()}
+    result: dict[str, Any] = {
+        "agreement": what,
+        "tau": choice.tau,
+        "held_out": held_out,
+        "curve": curve,
+        "chosen": chosen,
+        "queries": choice.queries,
+        "folds": choice.folds,
+        "warnings": warnings,
+    }
+    rows = [["tau", f"{what}, all queries", "chosen for"]]
+    rows += [[tau, interval_text(one), str(chosen.get(tau, 0))] for tau, one in curve.items()]
+    summary = f"tau {choice.tau:g}; on queries held out in {choice.folds} folds: {what} {interval_text(held_out)}"
+    show(result, as_json=as_json, lines=joined(aligned(rows), warnings, summary))
 
 
-def items(
-    grades: Annotated[
-        list[Path], typer.Argument(metavar="GRADES", help="Grades, or nugget assignments of one system a file.")
-    ],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")],
-    source: GradeSource,
-    resampling: Resampling,
-    run: Annotated[
-        list[Path] | None, typer.Option("--run", metavar="RUN", help="Runs whose first k passages are the students.")
-    ] = None,
-    tau: Tau = 1.0,
-    k: K = 20,
-    keep: Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the questions a pruned bank keeps.")] = 0.7,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Questions as items: dead and redundant ones, difficulty, discrimination, and a pruned bank judged held out."""
-    from examcore import Progress
-    from grading.commands._item_analysis import analysed
+def bank_of(path: Path | None, graded: Bank | None = None) -> dict[str, tuple[str, ...]]:
+    """The names of a bank's questions by query, as `graded` knows them; empty without a bank."""
+    bank = {} if path is None else read_bank_questions(path, graded)
+    return {query: tuple(questions) for query, questions in bank.items()}
 
-    found = analysed(grades, run or [], out, tau, k, source, keep, resampling, Progress(quiet=quiet))
-    show_result(found, as_json=as_json)
+
+def _overall(name: str, one: Standing, found: Effectiveness) -> dict[str, float | None]:
+    """The mean over topics with its interval; of a count the sum, as in trec_eval."""
+    times = one.topics if name in found.summed else 1
+    return {part: None if value is None else value * times for part, value in one.score.as_dict().items()}
+
+
+def _table_at(graded: ReadGrades, runs: Sequence[TrecRun], tau: float, by: str, k: int, bank: Bank) -> SystemScores:
+    if by == "cover":
+        return {run.name: cover_of(graded, run, tau, k, bank).scores for run in runs}
+    return measure_runs(exam_qrels(exam_labels(graded), tau), runs, [by]).scores[by]
+
+
+def _official(path: Path, runs: Sequence[TrecRun], rel: int) -> dict[str, float]:
+    if has_suffix(path, ".json", ".jsonl") or has_suffix(path, ".csv", ".tsv"):
+        rows = read_rows(path, {"system": ("run", "run_id"), "score": ("value", "map", "MAP")})
+        return {row.text("system"): row.number("score") for row in rows}
+    table = measure_runs(read_qrels(path), runs, ["MAP"], rel=rel).scores["MAP"]
+    return {one.system: one.score.estimate for one in standings(table, Sampling(draws=0))}
+
+
+def _run_notes(runs: Sequence[TrecRun]) -> list[str]:
+    return [note for run in runs for note in run.notes]
+
+
+def _topic_notes(found: Effectiveness, over: Over) -> list[str]:
+    effect = "counted 0 in the mean" if over == "all" else "left out of the mean"
+    notes = []
+    for run, topics in found.skipped.items():
+        notes += named(f"Topics of the qrels that {run} skips, {effect}", topics)
+    for run, topics in found.unjudged.items():
+        notes += named(f"Topics of {run} without qrels, which take no part", topics)
+    notes += named("Topics without a relevant document, which count 0", found.without_relevant)
+    notes += named("Counts, of which the sum over topics is given", found.summed)
+    return notes + few(len(found.topics), "topics")
+
+
+def _bank_notes(graded: ReadGrades, questions: Bank, bank: Path | None, tau: float) -> list[str]:
+    notes = []
+    if bank is None:
+        notes.append(
+            "Without --bank the bank is every question graded for the query; questions never asked are missing."
+        )
+    elif strange := outside(graded, questions):
+        notes.append(f"Grades of questions that the bank does not have, which do not count: {strange}.")
+    if graded.unparsed:
+        notes.append(f"Unparsed grades, which reach no tau: {graded.unparsed} of {len(graded.grades)}.")
+    return notes + _unreached(graded, tau)
+
+
+def _unreached(graded: ReadGrades, tau: float) -> list[str]:
+    if graded.highest >= tau:
+        return []
+    highest = "none was parsed" if math.isnan(graded.highest) else f"the highest is {graded.highest:g}"
+    return [f"No grade reaches tau {tau:g}; {highest}."]
+
+
+def _cover_notes(found: Sequence[Cover]) -> list[str]:
+    notes = []
+    for one in found:
+        notes += named(f"Queries of the bank that {one.run} skips, counted 0", one.skipped)
+        notes += named(f"Queries of {one.run} without a question, which take no part", one.without_bank)
+        unknown = [query for query, score in one.queries.items() if math.isnan(score.score)]
+        if one.ungraded:
+            share = f"{one.ungraded} of {one.passages} passages of {one.run} were never graded"
+            partly = sum(bool(score.ungraded) and query not in unknown for query, score in one.queries.items())
+            notes.append(f"{share}; {partly} queries may be covered better than they seem.")
+        notes += named(f"Queries of {one.run} without a graded passage: no score, left out of the mean", unknown)
+    return notes + few(len(found[0].queries), "queries")
+
+
+def _detail(one: Cover) -> dict[str, Any]:
+    return {
+        "passages": one.passages,
+        "ungraded": one.ungraded,
+        "skipped": one.skipped,
+        "without_bank": one.without_bank,
+        "per_query": {
+            query: {
+                "cover": found.score,
+                "covered": found.questions,
+                "passages": found.passages,
+                "ungraded": found.ungraded,
+            }
+            for query, found in one.queries.items()
+        },
+    }
+
+
+def _label_notes(graded: ReadGrades, labels: Labels, tau: float | None) -> list[str]:
+    notes = []
+    if graded.unparsed:
+        notes.append(f"Unparsed grades, which count in no label: {graded.unparsed} of {len(graded.grades)}.")
+    notes += [] if tau is None else _unreached(graded, tau)
+    without = (passage for _, passage in labels.unlabelled)
+    return notes + named("Passages without a parsed grade, which have no label", without)
+
+
+def _leaderboard_notes(runs: Sequence[TrecRun], official: Mapping[str, float]) -> list[str]:
+    names = [run.name for run in runs]
+    return [
+        *named("Runs without an official score, which take no part", (one for one in names if one not in official)),
+        *named("Systems of the official leaderboard without a run", (one for one in official if one not in names)),
+    ]
+
+
+def _judged_notes(graded: ReadGrades, official: Qrels) -> list[str]:
+    labels = exam_labels(graded).best
+    apart = [query for query, found in labels.items() if not any(one in official.get(query, {}) for one in found)]
+    both = {query: [one for one in found if one in official.get(query, {})] for query, found in labels.items()}
+    count, size = sum(map(len, both.values())), sum(map(len, labels.values()))
+    notes = [f"Passages with a label and an official grade: {count} of {size} with a label."]
+    return notes + named("Queries without any of them, which take no part", apart)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from examcore import json_kind
+from grading._file_rows import read_json_object
 from grading._records import Sentence, SystemReport
 from grading.formats._file_faults import Fault
-from grading.formats._json_files import read_json_object
 
 Texts = Mapping[str, Mapping[str, Mapping[str, str]]]
 """topic -> run -> sentence number -> text."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from examcore import shown_json
+from grading._file_rows import QUERY, SYSTEM, FileRow, column_of, read_rows
 from grading._records import Bank
-from grading._table_rows import FileRow, read_rows
-from grading.formats import _fields as fields
-from grading.formats._bank_questions import ALL
+from grading.formats._bank_files import ALL
 
 CORRECT = ("correct", "score", "grade")
 QUESTION = ("question_id", "nugget_id", "item", "id", "question", "nugget")
@@ -47,20 +48,18 @@ def read_answers(path: str | Path, bank: Bank | None = None) -> SystemAnswers:
     if path.suffix == ".sqlite":
         return _gathered(_of_store(path), bank)
     rows = read_rows(path, {})
-    if all(fields.present(row, QUESTION) is None and fields.present(row, TOTAL) for row in rows):
+    if all(row.present(QUESTION) is None and row.present(TOTAL) for row in rows):
         _require_one_total(rows)
         return _gathered((answer for row in rows for answer in _counted(row)), bank)
-    columns = [name for name in CORRECT if any(name in row.fields for row in rows)]
-    if not columns:
-        raise ValueError(f"{rows[0].place}: no {' or '.join(CORRECT)} in any row; wanted a column of 0 and 1")
+    column = column_of(rows, CORRECT, "a column of 0 and 1")
     return _gathered(
         (
             _Answer(
                 row.place,
-                fields.text(row, fields.SYSTEM, ONE),
-                fields.text(row, fields.QUERY, "") or None,
-                fields.text(row, QUESTION),
-                fields.right(row, columns[0]),
+                row.first_text(SYSTEM, ONE),
+                row.first_text(QUERY, "") or None,
+                row.first_text(QUESTION),
+                _right(row, column),
             )
             for row in rows
         ),
@@ -92,7 +91,7 @@ def _require_one_total(rows: Sequence[FileRow]) -> None:
     """A query has as many questions for one system as for another."""
     known: dict[str, tuple[float, str]] = {}
     for row in rows:
-        query, total = fields.text(row, fields.QUERY), fields.number(row, fields.present(row, TOTAL))
+        query, total = row.first_text(QUERY), row.grade(row.present(TOTAL))
         before, place = known.setdefault(query, (total, row.place))
         if total != before:
             raise ValueError(f"{row.place}: {total:g} questions of query {query!r}; wanted the {before:g} of {place}")
@@ -100,10 +99,10 @@ def _require_one_total(rows: Sequence[FileRow]) -> None:
 
 def _counted(row: FileRow) -> list[_Answer]:
     """Numbered answers that stand for the counts of a query."""
-    correct, total = (fields.number(row, fields.present(row, names)) for names in (CORRECT, TOTAL))
+    correct, total = (row.grade(row.present(names)) for names in (CORRECT, TOTAL))
     if not (total >= 1 and total == int(total) and 0 <= correct <= total and correct == int(correct)):
         raise ValueError(f"{row.place}: {correct:g} right of {total:g}; wanted whole numbers, at most the total")
-    system, query = fields.text(row, fields.SYSTEM, ONE), fields.text(row, fields.QUERY)
+    system, query = row.first_text(SYSTEM, ONE), row.first_text(QUERY)
     return [_Answer(row.place, system, query, str(place + 1), place < correct) for place in range(int(total))]
 
 
@@ -126,10 +125,15 @@ def _gathered(answers: Iterable[_Answer], bank: Bank | None) -> SystemAnswers:
 
 def _homes(bank: Bank) -> Mapping[str, str]:
     """Question -> its query, for questions that one query alone has."""
-    home: dict[str, str] = {}
-    twice: set[str] = set()
-    for query, questions in bank.items():
-        for name in questions:
-            if home.setdefault(name, query) != query:
-                twice.add(name)
-    return {name: query for name, query in home.items() if name not in twice}
+    times = Counter(name for questions in bank.values() for name in questions)
+    return {name: query for query, questions in bank.items() for name in questions if times[name] == 1}
+
+
+def _right(row: FileRow, name: str) -> bool | None:
+    """Whether an answer is right: 1 or true; None for a blank, an unanswered question."""
+    found = row.grade(name)
+    if math.isnan(found):
+        return None
+    if found not in (0.0, 1.0):
+        raise ValueError(f"{row.place}: {name} {shown_json(row.fields.get(name))}; wanted 0, 1, true, false or nothing")
+    return found == 1.0

@@ -1,7 +1,7 @@
 """Files of question banks: our JSON lines, manual tables with keys, and the published banks of EXAM++ and nuggets.
 
 A line is one question, or a query with the list of its questions (`items`, `questions` or `nuggets`). Names that other
-tools use are understood (`fields.QUERY`, `QUESTION` and so on); what a question does not say it has from its query.
+tools use are understood (`QUERY`, `QUESTION` and so on); what a question does not say it has from its query.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from examcore import JsonRecord, check_format, json_kind, shown_json, write_lines
+from examcore import check_format, json_kind, shown_json, write_lines
+from grading._file_rows import QUERY, FileRow, has_suffix, read_json_records, read_rows
 from grading._records import BankQuestion, Combine, Importance, KeyAnswer
-from grading._table_rows import FileRow, read_rows
-from grading.formats import _fields as fields
 from grading.formats._file_faults import Fault
-from grading.formats._json_files import is_json, read_json_records
 
 ID = ("id", "question_id", "nugget_id", "item")
 QUESTION = ("question", "question_text", "nugget", "nugget_text", "text", "stem")
@@ -30,6 +28,8 @@ NESTED = ("items", "questions", "nuggets", "nugget_bank")
 GRADE = ("grade", "rating", "self_rating")
 GRADED = ("passage", "passage_id", "paragraph_id", "docid", "doc_id", "docno")
 """A line with names of both kinds is a grade of a passage, not a question."""
+ALL = "all"
+"""The query of a bank that names none, as of an exam about one corpus."""
 BETWEEN = "|"
 """What divides several answers in a field of a CSV table."""
 
@@ -46,6 +46,39 @@ def read_bank(path: str | Path, faults: list[Fault] | None = None) -> tuple[Bank
     bank = bank_of(bank_rows(Path(path)), faults)
     if not bank:
         raise ValueError(f"{path}: the bank is empty; wanted at least one question")
+    return bank
+
+
+def read_bank_questions(
+    path: str | Path, graded: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, dict[str, str]]:
+    """Query -> question id -> text (empty where the bank has none): all that a score's denominator needs.
+
+    The ids are those of `read_bank`. It reads what that reads, and looser files: a question may lack its text, and
+    where any lacks its query, as in `exam.jsonl` without topics, all belong to the query `all`. A question without an
+    id whose text is among the names that `graded` has for its query goes by its text. Raises `ValueError` (file:line,
+    found, wanted) for a question that occurs twice in a query, and for one with neither id nor text.
+    """
+    rows = list(bank_rows(Path(path)))
+    if not rows:
+        raise ValueError(f"{path}: the bank is empty; wanted at least one question")
+    has_queries = all(text_of(row, QUERY, "") for row in rows)
+    bank: dict[str, dict[str, str]] = {}
+    for row in rows:
+        query = text_of(row, QUERY) if has_queries else ALL
+        text = text_of(row, QUESTION, "")
+        asked = bank.setdefault(query, {})
+        if not text:
+            name = text_of(row, (*ID, *QUESTION))
+        elif text in (graded or {}).get(query, ()) and not text_of(row, ID, ""):
+            name = text
+        else:
+            name = own_or_made_id(row, query, text, asked)
+        if name in asked:
+            raise ValueError(
+                f"{row.place}: question {shown_json(name)} stands twice for query {shown_json(query)}; wanted once"
+            )
+        asked[name] = text
     return bank
 
 
@@ -84,7 +117,7 @@ def question_of(
     row: FileRow, taken: Mapping[str, Container[str]] | None = None, faults: list[Fault] | None = None
 ) -> BankQuestion:
     """The question of one flat record; `ValueError` and `faults` as for `read_bank`; `taken` are ids by query."""
-    query, question = text_of(row, fields.QUERY), text_of(row, QUESTION)
+    query, question = text_of(row, QUERY), text_of(row, QUESTION)
     return BankQuestion(
         id=own_or_made_id(row, query, question, (taken or {}).get(query, ())),
         query=query,
@@ -97,8 +130,8 @@ def question_of(
 
 
 def text_of(row: FileRow, names: Sequence[str], default: str | None = None) -> str:
-    """The text under the first of the names that has one, without white space around it; as `fields.text`."""
-    return fields.text(row, names, default).strip()
+    """The text under the first of the names that has one, without white space around it; as `FileRow.first_text`."""
+    return row.first_text(names, default).strip()
 
 
 def own_or_made_id(row: FileRow, query: str, question: str, taken: Container[str]) -> str:
@@ -141,9 +174,9 @@ def bank_rows(path: Path) -> Iterator[FileRow]:
     Raises `ValueError` (file:line, found, wanted) for malformed records, a query with an empty list of questions, and
     grades of passages.
     """
-    rows = read_json_records(path) if is_json(path) else map(_with_answers, read_rows(path, {}))
+    rows = read_json_records(path) if has_suffix(path, ".json", ".jsonl") else map(_with_answers, read_rows(path, {}))
     for row in rows:
-        check_format(JsonRecord(row.place, dict(row.fields)))
+        check_format(row)
         nested = next((name for name in NESTED if isinstance(row.fields.get(name), list)), None)
         if nested is not None:
             yield from _nested(row, nested)
@@ -156,7 +189,7 @@ def bank_rows(path: Path) -> Iterator[FileRow]:
 
 def _nested(row: FileRow, name: str) -> Iterator[FileRow]:
     """The questions in a query's list, each with the query's own fields."""
-    shared = {one: row.fields[one] for one in (*fields.QUERY, *SUBTOPIC) if row.fields.get(one) is not None}
+    shared = {one: row.fields[one] for one in (*QUERY, *SUBTOPIC) if row.fields.get(one) is not None}
     items = cast("list[object]", row.fields[name])
     if not items:
         raise ValueError(f"{row.place}: {name} is empty; wanted at least one question")

@@ -9,9 +9,8 @@ from functools import cached_property
 from pathlib import Path
 
 from examcore import read_text, shown_json
+from grading._file_rows import PASSAGE, QUERY, QUESTION, FileRow, column_of, read_rows
 from grading._records import Grade
-from grading._table_rows import FileRow, read_rows
-from grading.formats import _fields as fields
 from grading.formats._workbench import is_workbench, read_workbench
 
 GRADE = ("grade", "rating", "self_rating", "score", "correct")
@@ -66,10 +65,8 @@ def read_grades(path: str | Path, prompt: str | None = None) -> ReadGrades:
     if prompt is not None:
         raise ValueError(f"{path}: a table of grades; wanted a file of the rubric workbench for --prompt {prompt}")
     rows = read_rows(path, {})
-    columns = [name for name in GRADE if any(name in row.fields for row in rows)]
-    if not columns:
-        raise ValueError(f"{rows[0].place}: no {' or '.join(GRADE)} in any row; wanted a column of grades")
-    return ReadGrades(unique((row.place, _grade(row, columns[0])) for row in rows))
+    column = column_of(rows, GRADE, "a column of grades")
+    return ReadGrades(unique((row.place, _grade(row, column)) for row in rows))
 
 
 def unique(placed: Iterable[tuple[str, Grade]]) -> tuple[Grade, ...]:
@@ -96,15 +93,10 @@ def parsed(grades: Mapping[str, float]) -> Iterator[tuple[str, float]]:
 
 def _grade(row: FileRow, column: str) -> Grade:
     return Grade(
-        fields.text(row, fields.QUERY),
-        fields.text(row, fields.PASSAGE),
-        fields.text(row, fields.QUESTION),
-        fields.number(row, column),
-        _optional(row, "answer"),
-        _optional(row, "reply"),
+        row.first_text(QUERY),
+        row.first_text(PASSAGE),
+        row.first_text(QUESTION),
+        row.grade(column),
+        str(row.fields.get("answer", "")),
+        str(row.fields.get("reply", "")),
     )
-
-
-def _optional(row: FileRow, name: str) -> str:
-    value = row.fields.get(name, "")
-    return value if isinstance(value, str) else str(value)

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examcore import json_kind
+from grading._file_rows import FileRow, has_suffix, read_json_records
 from grading._records import BankQuestion, KeyAnswer, SystemReport
-from grading._table_rows import FileRow
 from grading.formats._bank_files import bank_of, bank_rows
 from grading.formats._file_faults import Fault
-from grading.formats._json_files import is_json, read_json_records
 from grading.formats._report_files import document_of
 
 _Reader = Callable[[FileRow, Path], Iterator[FileRow]]
@@ -53,7 +52,7 @@ def read_nuggets(path: str | Path) -> NuggetsRead:
 
 def _rows(path: Path) -> Iterator[FileRow]:
     """One record of a bank for each nugget of a file."""
-    records = list(read_json_records(path)) if is_json(path) else []
+    records = list(read_json_records(path)) if has_suffix(path, ".json", ".jsonl") else []
     readers = [_reader(one.fields) for one in records]
     if not records or None in readers:
         yield from bank_rows(path)

@@ -1,16 +1,20 @@
-"""What is graded: passages that systems returned for queries, or a corpus of which every passage is graded."""
+"""What is graded: passages that systems returned for queries, a corpus, or articles that an exam is asked of.
+
+An article is all passages of a system for a query, or a passage alone.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
-from grading._records import BankQuestion
-from grading._table_rows import FileRow, read_rows
-from grading.formats import _fields as fields
+from examcore import Exam, Question
+from grading._file_rows import QUERY, SYSTEM, FileRow, read_rows
+from grading._records import BankQuestion, KeyAnswer
 from grading.formats._bank_files import by_query
 
 PASSAGE = ("passage_id", "paragraph_id", "docid", "doc_id", "docno", "id", "passage")
@@ -38,18 +42,22 @@ class PassageQuestion(NamedTuple):
 
 
 class Paired(NamedTuple):
-    """The pairs to grade, and what takes no part: queries on one side only, and how many passages that is."""
+    """The pairs to grade, and what takes no part: queries on one side only, and how many passages that is.
+
+    Where articles are graded, `articles` leads from a query and an article's name to its passages.
+    """
 
     pairs: tuple[PassageQuestion, ...]
     without_questions: tuple[str, ...]
     without_passages: tuple[str, ...]
-    passages_left_out: int
+    passages_left_out: int = 0
+    articles: Mapping[tuple[str, str], Sequence[Passage]] = MappingProxyType({})
 
 
 def read_passages(path: str | Path) -> list[Passage]:
     """Read passages `query, passage, text[, system]` (JSON lines, CSV or TSV, each optionally .gz), or corpus chunks.
 
-    Names that other tools use are understood (`fields.QUERY`, `PASSAGE` and so on). Raises `ValueError` (file:line,
+    Names that other tools use are understood (`QUERY`, `PASSAGE` and so on). Raises `ValueError` (file:line,
     found, wanted) for a missing column, a blank text, and one id with two texts for the same query and system.
     """
     texts: dict[tuple[str, str, str], str] = {}
@@ -82,6 +90,31 @@ def pair(bank: Sequence[BankQuestion], passages: Iterable[Passage]) -> Paired:
     return Paired(tuple(pairs), tuple(lost), tuple(one for one in questions if one not in known), lost.total())
 
 
+def articles_of(exam: Exam, passages: Sequence[Passage]) -> Paired:
+    """Each question with each article of its query; an article is all passages of one system, or one passage.
+
+    A question's query is its `metadata.query`, its topic or its document: the first of them that the passages know.
+    Raises `ValueError` when they know none.
+    """
+    found: dict[tuple[str, str], list[Passage]] = {}
+    for one in passages:
+        found.setdefault((one.query, one.system or one.id), []).append(one)
+    known = {query for query, _ in found}
+    queries = _queries(exam, known)
+    asked = [
+        BankQuestion(one.id, queries[one.id], one.stem, (KeyAnswer(one.answer),), subtopic=one.topic)
+        for one in exam.questions
+    ]
+    pairs = [
+        PassageQuestion(question, Passage(query, name, "\n\n".join(one.text for one in texts), texts[0].system))
+        for (query, name), texts in found.items()
+        for question in asked
+        if question.query == query
+    ]
+    wanted = set(queries.values())
+    return Paired(tuple(pairs), tuple(sorted(known - wanted)), tuple(sorted(wanted - known)), articles=found)
+
+
 def keyed(pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
     """The pairs whose question has a key."""
     return [one for one in pairs if one.question.answers]
@@ -101,15 +134,33 @@ def pooled(passages: Iterable[Passage], queries: Iterable[str]) -> list[Passage]
 
 
 def _passage(row: FileRow) -> Passage:
-    name = fields.text(row, PASSAGE)
-    told = [one for one in TEXT if one != fields.present(row, PASSAGE)]
-    text = fields.text(row, told)
+    name = row.first_text(PASSAGE)
+    told = [one for one in TEXT if one != row.present(PASSAGE)]
+    text = row.first_text(told)
     if not text.strip():
         raise ValueError(f"{row.place}: text is blank; wanted the passage")
     is_chunk = all(one in row.fields for one in CHUNK) and "query" not in row.fields
-    query = "" if is_chunk else fields.text(row, fields.QUERY)
-    return Passage(query, name, text, fields.text(row, fields.SYSTEM, ""))
+    query = "" if is_chunk else row.first_text(QUERY)
+    return Passage(query, name, text, row.first_text(SYSTEM, ""))
 
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (" …" if len(names) > 3 else "") or "none"
+
+
+def _queries(exam: Exam, known: set[str]) -> dict[str, str]:
+    """The query of each question, by the first way in which any question has a query that is known."""
+    ways: tuple[Callable[[Question], str], ...] = (
+        lambda one: str(one.metadata.get("query", "")),
+        lambda one: one.topic,
+        lambda one: one.document_id,
+    )
+    for way in ways:
+        found = {one.id: way(one) for one in exam.questions}
+        if known & set(found.values()) - {""}:
+            return found
+    shown = ", ".join(sorted(known)[:3])
+    raise ValueError(
+        f"passages: their queries ({shown or 'none'}) are no topic or document of the exam's questions; "
+        "wanted query = topic, document id or metadata.query of questions"
+    )

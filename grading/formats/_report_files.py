@@ -9,18 +9,16 @@ tool's `topic -> run -> sentence number -> text`, whose citations stand in a sec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from examcore import json_kind, shown_json
+from grading._file_rows import FileRow, read_json_records
 from grading._records import Sentence, SystemReport
-from grading._table_rows import FileRow
 from grading.formats._annotated_reports import annotated_reports, is_annotated
-from grading.formats._citations import RecordPlace, cited
 from grading.formats._file_faults import Fault
-from grading.formats._json_files import read_json_records
 
 SENTENCES = ("responses", "answer", "sentences")
 OF_REPORTS = frozenset({"metadata", "run_id", "references"})
@@ -41,11 +39,16 @@ class ReportsRead(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LocatedReport:
-    """One report read from a file, and where it stands."""
+class RecordPlace:
+    """A place in a file and, inside its record, a path; faults found there are added to the list."""
 
     place: str
-    report: SystemReport
+    faults: list[Fault]
+    inside: str = ""
+
+    def fault(self, sort: str, message: str, *, stops: bool = True) -> None:
+        """Note what is wrong here."""
+        self.faults.append(Fault(self.place, sort, f"{self.inside}: {message}" if self.inside else message, stops))
 
 
 def read_reports(path: str | Path, sentences_by_citation: str | Path | None = None) -> ReportsRead:
@@ -56,15 +59,15 @@ def read_reports(path: str | Path, sentences_by_citation: str | Path | None = No
     """
     path = Path(path)
     faults: list[Fault] = []
-    found: list[LocatedReport] = []
+    found: list[tuple[str, SystemReport]] = []
     for file in _files(path):
         found.extend(_file_reports(file, sentences_by_citation, faults))
     if not found and not faults:
         raise ValueError(f"{path}: holds no report; wanted at least one")
     kept = tuple(_without_doubles(found, faults))
-    for one in kept:
-        faults.extend(_remarks(one))
-    return ReportsRead(tuple(one.report for one in kept), tuple(faults))
+    for place, report in kept:
+        faults.extend(_remarks(place, report))
+    return ReportsRead(tuple(report for _, report in kept), tuple(faults))
 
 
 def whole_documents(reports: Sequence[SystemReport]) -> tuple[SystemReport, ...]:
@@ -109,15 +112,18 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _file_reports(path: Path, sentences_by_citation: str | Path | None, faults: list[Fault]) -> Iterator[LocatedReport]:
+def _file_reports(
+    path: Path, sentences_by_citation: str | Path | None, faults: list[Fault]
+) -> Iterator[tuple[str, SystemReport]]:
+    """Each report and its place."""
     for record in read_json_records(path, faults):
         if is_annotated(record.fields):
             for report in annotated_reports(record.fields, path, sentences_by_citation, faults):
-                yield LocatedReport(f"{path}, topic {report.topic}, run {report.run}", report)
+                yield f"{path}, topic {report.topic}, run {report.run}", report
         elif sentences_by_citation is not None:
             raise ValueError(f"{path}: holds citations of its own; wanted no file of sentences by citation")
         elif (one := _report(record, faults)) is not None:
-            yield LocatedReport(record.place, one)
+            yield record.place, one
 
 
 def _report(record: FileRow, faults: list[Fault]) -> SystemReport | None:
@@ -215,28 +221,93 @@ def _sentence(value: object, here: RecordPlace, references: Sequence[str] | None
     if "citations" not in value:
         here.fault("missing field", "no field 'citations'; wanted a list, empty for none")
         return Sentence(text)
-    return Sentence(text, cited(value["citations"], here, references, indexed=indexed))
+    return Sentence(text, _cited(value["citations"], here, references, indexed=indexed))
 
 
-def _without_doubles(found: Sequence[LocatedReport], faults: list[Fault]) -> Iterator[LocatedReport]:
+def _cited(value: object, here: RecordPlace, references: Sequence[str] | None, *, indexed: bool) -> tuple[str, ...]:
+    """The documents that a sentence cites, each once, in its order; what leads nowhere is a fault and left out.
+
+    A list of document ids, an object from document ids to scores, or (`indexed`) a list of indices into `references`.
+    A document that `references` lacks is a fault, too; `references` may be None where the record has none.
+    """
+    if isinstance(value, dict) and not indexed:
+        names = _scored(value, here)
+    elif isinstance(value, list):
+        names = _listed(value, here, references, indexed=indexed)
+    else:
+        wanted = "a list of indices" if indexed else "a list of document ids, or scores by document id"
+        here.fault("wrong type", f"citations is a JSON {json_kind(value)}; wanted {wanted}")
+        return ()
+    return tuple(_once(_known(names, here, references), here))
+
+
+def _scored(value: dict[str, object], here: RecordPlace) -> Iterator[str]:
+    for name, score in value.items():
+        if isinstance(score, bool) or not isinstance(score, int | float):
+            here.fault("wrong type", f"citations[{name!r}] is {shown_json(score)}; wanted a number")
+        yield name
+
+
+def _listed(
+    value: Sequence[object], here: RecordPlace, references: Sequence[str] | None, *, indexed: bool
+) -> Iterator[str]:
+    for one in value:
+        if indexed and isinstance(one, int) and not isinstance(one, bool):
+            yield from _at(one, here, references)
+        elif isinstance(one, str):
+            yield one
+        else:
+            here.fault("wrong type", f"citation {shown_json(one)}; wanted {'an index' if indexed else 'a document id'}")
+
+
+def _at(index: int, here: RecordPlace, references: Sequence[str] | None) -> Iterator[str]:
+    size = len(references or ())
+    if 0 <= index < size:
+        yield (references or ())[index]
+        return
+    wanted = f"an index from 0 to {size - 1}" if size else "none, for references is empty"
+    here.fault("citation out of range", f"citation {index}; wanted {wanted}")
+
+
+def _known(names: Iterable[str], here: RecordPlace, references: Sequence[str] | None) -> Iterator[str]:
+    for name in names:
+        if not name.strip():
+            here.fault("empty id", "a citation is empty; wanted a document id")
+        elif references is not None and name not in references:
+            here.fault("unknown document", f"citation {name!r} is not among the references; wanted one of them")
+        else:
+            yield name
+
+
+def _once(names: Iterable[str], here: RecordPlace) -> Iterator[str]:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            here.fault("duplicate citation", f"cites {name!r} twice; it counts once", stops=False)
+        else:
+            seen.add(name)
+            yield name
+
+
+def _without_doubles(
+    found: Sequence[tuple[str, SystemReport]], faults: list[Fault]
+) -> Iterator[tuple[str, SystemReport]]:
     places: dict[tuple[str, str], str] = {}
-    for one in found:
-        key = (one.report.run, one.report.topic)
+    for place, report in found:
+        key = (report.run, report.topic)
         if key in places:
             message = f"run {key[0]!r} on topic {key[1]!r} already stands at {places[key]}; wanted one report per topic"
-            faults.append(Fault(one.place, "duplicate report", message))
+            faults.append(Fault(place, "duplicate report", message))
             continue
-        places[key] = one.place
-        yield one
+        places[key] = place
+        yield place, report
 
 
-def _remarks(found: LocatedReport) -> Iterator[Fault]:
+def _remarks(place: str, report: SystemReport) -> Iterator[Fault]:
     """What does no harm, once per report."""
-    marked = sorted({name for one in found.report.sentences for name in one.citations if MARK in name})
+    marked = sorted({name for one in report.sentences for name in one.citations if MARK in name})
     if marked:
         message = f"{len(marked)} cited ids hold {MARK!r}, such as {marked[0]!r}; they are segments, kept whole"
-        yield Fault(found.place, "segment ids", message, stops=False)
-    if any(one.text.strip() for one in found.report.sentences) and not any(
-        one.citations for one in found.report.sentences
-    ):
-        yield Fault(found.place, "no citations", "no sentence cites anything", stops=False)
+        yield Fault(place, "segment ids", message, stops=False)
+    if any(one.text.strip() for one in report.sentences) and not any(one.citations for one in report.sentences):
+        yield Fault(place, "no citations", "no sentence cites anything", stops=False)

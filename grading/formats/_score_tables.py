@@ -9,11 +9,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from grading._table_rows import Columns, FileRow, read_rows
+from grading._file_rows import Columns, FileRow, read_rows
 
 SYSTEM: Columns = {"system": ("run", "run_id", "runid", "model", "pipeline", "participant")}
 TOPIC: Columns = {"topic": ("query", "qid", "topic_id", "query_id")}
 QUESTION: Columns = {"question": ("question_id", "nugget", "nugget_id")}
+PASSAGE: Columns = {"passage": ("doc", "docid", "docno", "doc_id", "document", "document_id", "paragraph_id")}
+GRADE: Columns = {"grade": ("label", "relevance", "rel", "score", "rating", "support")}
 SCORE: Columns = {"score": ("value", "mean")}
 _AGGREGATES = frozenset({"all", "amean", "overall"})
 

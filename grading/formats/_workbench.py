@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examcore import json_kind, read_text, shown_json
+from grading._file_rows import has_suffix
 from grading._records import Grade
-from grading.formats._json_files import is_json
 
 DIRECT = "direct"
 """The question that a prompt for relevance itself answers."""
@@ -44,7 +44,7 @@ class _Entry(NamedTuple):
 
 def is_workbench(path: Path, text: str) -> bool:
     """Whether a JSON-lines file begins as one of the workbench's: with a list."""
-    return is_json(path) and text.lstrip().startswith("[")
+    return has_suffix(path, ".json", ".jsonl") and text.lstrip().startswith("[")
 
 
 def read_workbench(path: Path, prompt: str | None = None) -> tuple[list[tuple[str, Grade]], tuple[str, ...]]:
@@ -53,7 +53,9 @@ def read_workbench(path: Path, prompt: str | None = None) -> tuple[list[tuple[st
     `prompt` is a prompt class, or `class:llm`. Raises `ValueError` when several prompts graded and none is named, when
     the named one graded nothing, and for a line of another shape.
     """
-    entries, ungraded = _entries(path)
+    by_passage = [_of_passage(*one) for one in _passages(path)]
+    entries = [one for found in by_passage for one in found]
+    ungraded = sum(not found for found in by_passage)
     kinds = list(dict.fromkeys((one.prompt, one.llm) for one in entries))
     chosen = [pair for pair in kinds if prompt in (None, pair[0], ":".join(pair))]
     names = ", ".join(":".join(pair) for pair in kinds) or "none"
@@ -70,35 +72,25 @@ def read_workbench(path: Path, prompt: str | None = None) -> tuple[list[tuple[st
     return placed, tuple(notes)
 
 
-def _entries(path: Path) -> tuple[list[_Entry], int]:
-    entries: list[_Entry] = []
-    ungraded = 0
+def _passages(path: Path) -> Iterator[tuple[str, str, object]]:
+    """The place, the query and the record of each passage."""
+    wanted = "wanted a list of a query and its passages"
     for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if line.strip():
-            found, without = _of_line(line, f"{path}:{number}")
-            entries += found
-            ungraded += without
-    return entries, ungraded
+        if not line.strip():
+            continue
+        place = f"{path}:{number}"
+        try:
+            value = json.loads(line)
+        except (json.JSONDecodeError, RecursionError):
+            raise ValueError(f"{place}: malformed JSON; {wanted}") from None
+        match value:
+            case [str(query), [*passages]]:
+                yield from ((f"{place} (passage {at})", query, one) for at, one in enumerate(passages, start=1))
+            case _:
+                raise ValueError(f"{place}: found JSON {json_kind(value)}; {wanted}")
 
 
-def _of_line(line: str, place: str) -> tuple[list[_Entry], int]:
-    try:
-        value = json.loads(line)
-    except (json.JSONDecodeError, RecursionError):
-        raise ValueError(f"{place}: malformed JSON; wanted a list of a query and its passages") from None
-    if not (isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], list)):
-        raise ValueError(f"{place}: found JSON {json_kind(value)}; wanted a list of a query and its passages")
-    entries: list[_Entry] = []
-    without = 0
-    for index, passage in enumerate(value[1], start=1):
-        where = f"{place} (passage {index})"
-        found = _of_passage(value[0], passage, where)
-        entries += found
-        without += not found
-    return entries, without
-
-
-def _of_passage(query: str, passage: object, place: str) -> list[_Entry]:
+def _of_passage(place: str, query: str, passage: object) -> list[_Entry]:
     if not isinstance(passage, dict) or not isinstance(passage.get("paragraph_id"), str):
         raise ValueError(f"{place}: found {shown_json(passage)}; wanted an object with a paragraph_id")
     entries = []

@@ -9,15 +9,30 @@ questions; those on one document are held out together, because they share its p
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore import INTERVAL_LEVEL, Exam, IntervalEstimate, Likelihoods, NoReply, Question, ReportProgress, wilson
+from examcore import (
+    Exam,
+    IntervalEstimate,
+    JsonRecord,
+    Likelihoods,
+    NoReply,
+    Question,
+    ReportProgress,
+    check_format,
+    shown_json,
+    wilson,
+)
+from grading._file_rows import read_json_object
+from grading._records import SAMPLING, Sampling
 from grading.graders._assessor import CachedAssessor, choice_task
 from grading.graders._choices import TOGETHER, supported
 
@@ -108,22 +123,15 @@ def read_trials(
 
 
 def _read(trial: Trial, found: Sequence[Likelihoods | NoReply]) -> TrialLikelihoods | NoReply:
-    known = []
-    for one in found:
-        if isinstance(one, NoReply):
-            return one
-        known.append(one)
-    closed, gold, *others = known
+    lost = next((one for one in found if isinstance(one, NoReply)), None)
+    if lost is not None:
+        return lost
+    closed, gold, *others = [one for one in found if not isinstance(one, NoReply)]
     return TrialLikelihoods(trial, closed, gold, tuple(others))
 
 
 def calibrate(
-    reads: Sequence[TrialLikelihoods],
-    *,
-    share: float = SHARE,
-    folds: int = FOLDS,
-    level: float = INTERVAL_LEVEL,
-    seed: int = 0,
+    reads: Sequence[TrialLikelihoods], sampling: Sampling = SAMPLING, *, share: float = SHARE, folds: int = FOLDS
 ) -> Calibration:
     """The margin, and its rates on questions that it was not chosen on.
 
@@ -132,18 +140,46 @@ def calibrate(
     if not 0 < share < 1:
         raise ValueError(f"share: {share:g}; wanted between 0 and 1")
     supports = np.array([one.unsupported for one in reads])
-    held_out = _folds([one.trial.question.document_id for one in reads], folds, seed)
+    held_out = _folds([one.trial.question.document_id for one in reads], folds, sampling.seed)
     margins = [_margin(supports[held_out != fold], share) for fold in range(folds)]
     margin_of = [margins[fold] for fold in held_out]
     answers = [one.choice(margin, gold=True) for one, margin in zip(reads, margin_of, strict=True)]
     return Calibration(
         _margin(supports, share),
-        _rate(supports > margin_of, level),
-        _rate([answer is not None for answer in answers], level),
-        _rate([answer == one.trial.question.key for one, answer in zip(reads, answers, strict=True)], level),
+        _rate(supports > margin_of, sampling.level),
+        _rate([answer is not None for answer in answers], sampling.level),
+        _rate([answer == one.trial.question.key for one, answer in zip(reads, answers, strict=True)], sampling.level),
         len(reads),
         tuple(margins),
     )
+
+
+def read_margin(given: str | None, model: str) -> float | None:
+    """The margin in nats, None where none is given.
+
+    Raises `ValueError` for a number below 0, a file of another kind, and one that was written for another model, whose
+    likelihoods have another spread.
+    """
+    if given is None:
+        return None
+    try:
+        margin = float(given)
+    except ValueError:
+        return _margin_of_file(Path(given), model)
+    if not 0 <= margin < math.inf:
+        raise ValueError(f"--margin {given}; wanted a number of nats from 0 on, or the file of a calibration")
+    return margin
+
+
+def _margin_of_file(path: Path, model: str) -> float:
+    fields = read_json_object(path)
+    check_format(JsonRecord(str(path), fields))
+    margin = fields.get("margin")
+    if isinstance(margin, bool) or not isinstance(margin, int | float) or "model" not in fields:
+        raise ValueError(f"{path}: margin {shown_json(margin)}; wanted a file of ragexam grade margin")
+    if fields["model"] != model:
+        raise ValueError(f"{path}: is of model {shown_json(fields['model'])}; wanted that of {json.dumps(model)}")
+    return float(margin)
 
 
 def _folds(documents: Sequence[str], folds: int, seed: int) -> NDArray[np.intp]:

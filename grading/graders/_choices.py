@@ -14,19 +14,17 @@ likely of the others is the answer, and a question with no choice left is not an
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from examcore import Exam, Likelihoods, NoReply, Question
 from grading._records import Grade
-from grading.formats._articles import Articles
-from grading.formats._passages import PassageQuestion
+from grading.formats._passages import Paired, Passage, PassageQuestion
 from grading.graders._assessor import NORMALIZATION, CachedAssessor, ChoiceLikelihoods, choice_task
-from grading.graders._graders import NO_REPLY, GraderResult
-from rag import EXAM_PROMPT_VERSION, ChoiceEvidence, Task, normalized_scores
+from grading.graders._graders import NO_REPLY, Grader, GraderResult
+from rag import EXAM_PROMPT_VERSION, ChoiceEvidence, normalized_scores
 
 MARGIN = 2.0
 """Nats, if no margin is calibrated (`grading.graders._calibration`): support makes a choice at least seven times as
@@ -60,55 +58,49 @@ def supported(closed: Sequence[float], read: Sequence[Likelihoods], texts: Seque
     return Chosen(int(choice), int(passage), float(support[passage, choice]))
 
 
-@dataclass(frozen=True)
-class ChoiceReader:
-    """A `Grader` of articles by multiple-choice questions: 1 for the right choice, 0 for another or none."""
+def choice_reader(asking: CachedAssessor, exam: Exam, articles: Paired, margin: float = MARGIN) -> Grader:
+    """A grader of articles by multiple-choice questions: 1 for the right choice, 0 for another or none.
 
-    asking: CachedAssessor
-    exam: Exam
-    articles: Articles
-    margin: float = MARGIN
-    name: str = "choices"
+    `passage` of a grade is the article: the system's name, or a passage's id.
+    """
+    questions = {one.id: one for one in exam.questions}
 
-    @property
-    def settings(self) -> Mapping[str, object]:
-        """Prompt version, normalisation and margin."""
-        return {"prompt": EXAM_PROMPT_VERSION, "normalization": NORMALIZATION, "margin": self.margin}
-
-    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
-        """All of them."""
-        return list(pairs)
-
-    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        """See `Grader`; `passage` of a grade is the article: the system's name, or a passage's id."""
-        questions = {one.id: one for one in self.exam.questions}
+    def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         for start in range(0, len(pairs), TOGETHER):
-            group = pairs[start : start + TOGETHER]
-            tasks = [self._tasks(one, questions[one.question.id]) for one in group]
-            found = self.asking.scored([one for some in tasks for one in some])
-            for one, some in zip(group, tasks, strict=True):
-                yield self._graded(one, questions[one.question.id], [next(found) for _ in some])
+            group = [
+                (questions[one.question.id], one.passage, articles.articles[one.passage.query, one.passage.id])
+                for one in pairs[start : start + TOGETHER]
+            ]
+            # Each question without a passage, and with each passage of the article.
+            texts = [("", *(one.text for one in passages)) for _, _, passages in group]
+            tasks = [choice_task(one, text) for (one, _, _), some in zip(group, texts, strict=True) for text in some]
+            found = asking.scored(tasks)
+            for one, some in zip(group, texts, strict=True):
+                yield _graded(*one, [next(found) for _ in some], margin)
 
-    def _tasks(self, pair: PassageQuestion, question: Question) -> list[Task]:
-        """The question without a passage, and with each passage of the article."""
-        passages = self.articles.passages[(pair.passage.query, pair.passage.id)]
-        return [choice_task(question, text) for text in ("", *(one.text for one in passages))]
+    settings = {"prompt": EXAM_PROMPT_VERSION, "normalization": NORMALIZATION, "margin": margin}
+    return Grader("choices", settings, grade)
 
-    def _graded(self, pair: PassageQuestion, question: Question, found: Sequence[ChoiceLikelihoods]) -> GraderResult:
-        query, article = pair.passage.query, pair.passage.id
-        cut = sum(one.cut for one in found)
 
-        def result(grade: float, answer: str, reply: str, rule: str) -> GraderResult:
-            return GraderResult(Grade(query, article, question.id, grade, answer, reply), rule, cut)
+def _graded(
+    question: Question,
+    article: Passage,
+    passages: Sequence[Passage],
+    found: Sequence[ChoiceLikelihoods],
+    margin: float,
+) -> GraderResult:
+    cut = sum(one.cut for one in found)
 
-        lost = next((one.likelihoods for one in found if isinstance(one.likelihoods, NoReply)), None)
-        if lost is not None:
-            return result(math.nan, "", lost.reason, NO_REPLY)
-        closed, *read = [one.likelihoods for one in found if not isinstance(one.likelihoods, NoReply)]
-        chosen = supported(closed.sums, read, question.choices, self.margin)
-        if chosen.choice is None:
-            return result(0.0, "", f"no passage supports a choice (at most {chosen.support:.3f} nats)", ABSTAINED)
-        passage = self.articles.passages[(query, article)][chosen.passage].id
-        is_right = chosen.choice == question.key
-        reply = f"passage {passage} supports it by {chosen.support:.3f} nats"
-        return result(float(is_right), question.choices[chosen.choice], reply, RIGHT if is_right else WRONG)
+    def result(grade: float, answer: str, reply: str, rule: str) -> GraderResult:
+        return GraderResult(Grade(article.query, article.id, question.id, grade, answer, reply), rule, cut)
+
+    lost = next((one.likelihoods for one in found if isinstance(one.likelihoods, NoReply)), None)
+    if lost is not None:
+        return result(math.nan, "", lost.reason, NO_REPLY)
+    closed, *read = [one.likelihoods for one in found if not isinstance(one.likelihoods, NoReply)]
+    chosen = supported(closed.sums, read, question.choices, margin)
+    if chosen.choice is None:
+        return result(0.0, "", f"no passage supports a choice (at most {chosen.support:.3f} nats)", ABSTAINED)
+    is_right = chosen.choice == question.key
+    reply = f"passage {passages[chosen.passage].id} supports it by {chosen.support:.3f} nats"
+    return result(float(is_right), question.choices[chosen.choice], reply, RIGHT if is_right else WRONG)

@@ -10,10 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from examcore import ReplyStore, StoredReply
 from grading.formats._passages import PassageQuestion, keyed
 from grading.graders._assessor import AssessorReply
-from grading.graders._graders import GraderResult, graded_answer
+from grading.graders._graders import Grader, GraderResult, graded_answer
 from grading.graders._reply_parsing import UNANSWERABLE
 
 LONGEST = 30
@@ -41,24 +40,6 @@ class Span(NamedTuple):
     null: float
 
 
-class SpanReader(Protocol):
-    """A reader of spans."""
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, object]:
-        """What determines its spans besides its name."""
-        ...
-
-    def read(self, question: str, passage: str) -> Span:
-        """The best span."""
-        ...
-
-
 def best_span(start: Floats, end: Floats, allowed: NDArray[np.bool_], longest: int = LONGEST) -> tuple[int, int, float]:
     """The span of tokens `(first, last)` with the highest `start[first] + end[last]`, and that sum.
 
@@ -71,60 +52,46 @@ def best_span(start: Floats, end: Floats, allowed: NDArray[np.bool_], longest: i
     return int(first), int(last), float(sums[first, last])
 
 
-@dataclass(frozen=True)
-class ExtractiveGrader:
-    """A `Grader` that extracts spans and compares them with the key: 0 or 1. Spans are kept in a store."""
+def extractive_grader(reader: TransformersReader, store: ReplyStore, threshold: float = 0.0) -> Grader:
+    """A grader that extracts spans and compares them with the key: 0 or 1. Spans are kept in a store.
 
-    reader: SpanReader
-    store: ReplyStore
-    threshold: float = 0.0
-    name: str = "reader"
+    Questions without a key are left out.
+    """
 
-    @property
-    def settings(self) -> Mapping[str, object]:
-        """The reader's settings and the threshold."""
-        return {**self.reader.settings, "threshold": self.threshold}
-
-    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
-        """The pairs whose question has a key."""
-        return keyed(pairs)
-
-    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        """See `Grader`."""
+    def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         for one in pairs:
-            span = self._span(one.question.question, one.passage.text)
-            is_answered = span.score - span.null > self.threshold
+            span = _span(reader, store, one.question.question, one.passage.text)
+            is_answered = span.score - span.null > threshold
             text = one.passage.text[span.start : span.end].strip() if is_answered else ""
             yield graded_answer(one, AssessorReply(text or UNANSWERABLE[0]))
 
-    def _span(self, question: str, passage: str) -> Span:
-        parts = ["span", self.reader.name, dict(self.reader.settings), question, passage]
-        key = hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
-        kept = self.store.get(key)
-        if kept is None:
-            before = time.perf_counter()
-            found = self.reader.read(question, passage)
-            self.store.add([StoredReply(key, json.dumps(found), 0, 0, time.perf_counter() - before)])
-            return found
-        return Span(*json.loads(kept.value))
+    return Grader("reader", {**reader.settings, "threshold": threshold}, grade, keyed)
+
+
+def _span(reader: TransformersReader, store: ReplyStore, question: str, passage: str) -> Span:
+    parts = ["span", reader.name, dict(reader.settings), question, passage]
+    key = hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+    kept = store.get(key)
+    if kept is None:
+        before = time.perf_counter()
+        found = reader.read(question, passage)
+        store.add([StoredReply(key, json.dumps(found), 0, 0, time.perf_counter() - before)])
+        return found
+    return Span(*json.loads(kept.value))
 
 
 class TransformersReader:
-    """A question-answering model of transformers with a fast tokenizer."""
+    """A question-answering model of transformers with a fast tokenizer; name and settings determine its spans."""
 
     def __init__(self, model: Any, tokenizer: Any, name: str, window: int = WINDOW, stride: int = STRIDE) -> None:
         self.name = name
         self._model, self._tokenizer = model.eval(), tokenizer
         self._window = min(one for one in (window, tokenizer.model_max_length, _positions(model)) if one)
         self._stride = min(stride, self._window // 4)
-
-    @property
-    def settings(self) -> Mapping[str, object]:
-        """Window, overlap and longest answer, in tokens."""
-        return {"window": self._window, "stride": self._stride, "longest": LONGEST}
+        self.settings = {"window": self._window, "stride": self._stride, "longest": LONGEST}
 
     def read(self, question: str, passage: str) -> Span:
-        """See `SpanReader`."""
+        """The best span, by windows of the passage that overlap."""
         import torch
 
         windows = self._windows(question, passage)

@@ -1,4 +1,6 @@
-"""Graders of how well a passage answers a question: extract and verify, rate, or judge without questions.
+"""Graders of how well a passage answers a question, and grading with one: the file of grades, a summary of replies.
+
+The model extracts an answer, which is verified, or rates, or judges without questions.
 
 Every grader gives each pair a grade, or NaN with a reply that cannot be parsed. Replies are parsed by
 `grading.graders._reply_parsing`, answers are compared with keys by `grading.graders._verification`.
@@ -7,12 +9,17 @@ Every grader gives each pair a grade, or NaN with a reply that cannot be parsed.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from examcore import NoReply, Prompt
-from grading._records import BankQuestion, Grade
+import numpy as np
+
+from examcore import IntervalEstimate, NoReply, Prompt, ReportProgress, write_lines
+from grading._records import SAMPLING, BankQuestion, Grade, Sampling
 from grading.formats._passages import PassageQuestion, keyed
 from grading.graders._assessor import TOGETHER, AssessorReply, CachedAssessor, PassagePrompt
 from grading.graders._prompts import (
@@ -51,6 +58,12 @@ RELEVANCE = "relevance"
 """The question id of judgements without a question of the bank."""
 
 
+UNPARSED_SHOWN = 5
+"""Unparsed replies that the summary shows."""
+REPLY_SHOWN = 200
+"""Characters of each that are shown."""
+
+
 class GraderResult(NamedTuple):
     """A grade, the rule that gave it, and how many characters of the passage were not read."""
 
@@ -59,128 +72,155 @@ class GraderResult(NamedTuple):
     cut: int = 0
 
 
-class Grader(Protocol):
-    """Grades pairs in order; `name` and `settings` are stored with the grades."""
-
-    @property
-    def name(self) -> str:
-        """The name of the grader on the command line."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, object]:
-        """What determines the grades besides the model, such as prompt versions."""
-        ...
-
-    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
-        """The pairs it can grade."""
-        ...
-
-    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        """The grade of each pair."""
-        ...
-
-
 @dataclass(frozen=True)
-class SelfRating:
+class Grader:
+    """What grades pairs in order: `grade` gives the grade of each pair, `gradable` the pairs that it can grade.
+
+    `name` is that of the grader on the command line, `settings` what determines the grades besides the model, such as
+    prompt versions; both are stored with the grades.
+    """
+
+    name: str
+    settings: Mapping[str, object]
+    grade: Callable[[Sequence[PassageQuestion]], Iterator[GraderResult]]
+    gradable: Callable[[Sequence[PassageQuestion]], list[PassageQuestion]] = list
+
+
+def self_rating(asking: CachedAssessor) -> Grader:
     """The model rates from 0 to 5 how well the passage answers (EXAM++, section 4.2.2)."""
 
-    asking: CachedAssessor
-    name: str = "rating"
-    settings: Mapping[str, object] = field(default_factory=lambda: {"prompt": RATING_VERSION})
-
-    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
-        """All of them."""
-        return list(pairs)
-
-    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        """See `Grader`."""
+    def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         asked = (_asked(one, rating_prompt, RATING_TOKENS) for one in pairs)
-        for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
+        for one, reply in zip(pairs, asking.replies(asked), strict=True):
             yield _graded(one, reply, parse_rating)
 
+    return Grader("rating", {"prompt": RATING_VERSION}, grade)
 
-@dataclass(frozen=True)
-class QaGrader:
+
+def qa_grader(asking: CachedAssessor, verify: Verify = "words") -> Grader:
     """The model extracts an answer, which is compared with the key: 0 or 1 (EXAM++, section 4.2.1).
 
     With `verify="model"` the model is asked about the answers that the word rule rejects. Questions without a key are
     left out.
     """
 
-    asking: CachedAssessor
-    verify: Verify = "words"
-    name: str = "qa"
+    def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
+        replies = asking.replies(_asked(one, qa_prompt, ANSWER_TOKENS) for one in pairs)
+        answered = (graded_answer(one, reply) for one, reply in zip(pairs, replies, strict=True))
+        while group := list(islice(answered, TOGETHER)):
+            yield from _verified(group, pairs, asking) if verify == "model" else group
 
-    @property
-    def settings(self) -> Mapping[str, object]:
-        """The versions of the prompts and how answers are verified."""
-        asked = {"verify_prompt": VERIFY_VERSION} if self.verify == "model" else {}
-        return {"prompt": QA_VERSION, "verify": self.verify, **asked}
-
-    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
-        """The pairs whose question has a key."""
-        return keyed(pairs)
-
-    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        """See `Grader`."""
-        asked = (_asked(one, qa_prompt, ANSWER_TOKENS) for one in pairs)
-        group: list[GraderResult] = []
-        for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
-            group.append(graded_answer(one, reply))
-            if len(group) == TOGETHER:
-                yield from self._verified(group, pairs)
-                group = []
-        yield from self._verified(group, pairs)
-
-    def _verified(self, found: list[GraderResult], pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        """The grades after the model has judged the answers that the word rule rejects."""
-        if self.verify == "words":
-            yield from found
-            return
-        questions = {(one.question.query, one.question.id): one.question for one in pairs}
-        rejected = [place for place, one in enumerate(found) if one.rule == NO_MATCH]
-        grades = [found[place].grade for place in rejected]
-        prompts = [verify_prompt(questions[(one.query, one.question)], one.answer) for one in grades]
-        asked = [PassagePrompt(one.question, prompt, "", FEW) for one, prompt in zip(grades, prompts, strict=True)]
-        for place, reply in zip(rejected, self.asking.replies(asked), strict=True):
-            found[place] = _second(found[place], reply)
-        yield from found
+    asked = {"verify_prompt": VERIFY_VERSION} if verify == "model" else {}
+    return Grader("qa", {"prompt": QA_VERSION, "verify": verify, **asked}, grade, keyed)
 
 
-@dataclass(frozen=True)
-class DirectRelevance:
+def direct_relevance(
+    asking: CachedAssessor, scale: Scale = "yes-no", shots: int = 0, queries: Mapping[str, str] | None = None
+) -> Grader:
     """The baseline without questions: whether the passage is relevant for the query (no or yes: 0 or 1; or 0 to 2).
 
-    `queries` maps a query's id to its text, which is otherwise the id; `shots` is the number of solved examples.
+    `queries` maps a query's id to its text, which is otherwise the id; `shots` is the number of solved examples. Each
+    passage is graded once per query.
     """
+    texts = queries or {}
 
-    asking: CachedAssessor
-    scale: Scale = "yes-no"
-    shots: int = 0
-    queries: Mapping[str, str] = field(default_factory=dict)
-    name: str = RELEVANCE
+    def asked(pair: PassageQuestion) -> PassagePrompt:
+        one = pair.passage
+        prompt = relevance_prompt(texts.get(one.query, one.query), one.text, scale, EXAMPLES[:shots])
+        return PassagePrompt(one.id, prompt, one.text, FEW)
 
-    @property
-    def settings(self) -> Mapping[str, object]:
-        """The prompt's version, scale and number of examples."""
-        return {"prompt": RELEVANCE_VERSION, "scale": self.scale, "shots": self.shots}
-
-    def gradable(self, pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
-        """Each passage once per query."""
-        return list({(one.passage.query, one.passage.id): one for one in pairs}.values())
-
-    def grade(self, pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        """See `Grader`."""
-        asked = (PassagePrompt(one.passage.id, self._prompt(one), one.passage.text, FEW) for one in pairs)
-        parse = parse_yes_no if self.scale == "yes-no" else parse_level
-        for one, reply in zip(pairs, self.asking.replies(asked), strict=True):
+    def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
+        parse = parse_yes_no if scale == "yes-no" else parse_level
+        for one, reply in zip(pairs, asking.replies(map(asked, pairs)), strict=True):
             question = BankQuestion(RELEVANCE, one.passage.query, "")
             yield _graded(PassageQuestion(question, one.passage), reply, parse)
 
-    def _prompt(self, pair: PassageQuestion) -> Prompt:
-        query = self.queries.get(pair.passage.query, pair.passage.query)
-        return relevance_prompt(query, pair.passage.text, self.scale, EXAMPLES[: self.shots])
+    def once(pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
+        return list({(one.passage.query, one.passage.id): one for one in pairs}.values())
+
+    return Grader(RELEVANCE, {"prompt": RELEVANCE_VERSION, "scale": scale, "shots": shots}, grade, once)
+
+
+class GradingOutcome(NamedTuple):
+    """The grades of a run in the order of the pairs, the pairs that got no reply, and how many have no key."""
+
+    graded: tuple[GraderResult, ...]
+    lost: tuple[GraderResult, ...]
+    without_key: int
+
+
+def grade_all(grader: Grader, pairs: Sequence[PassageQuestion], report: ReportProgress | None = None) -> GradingOutcome:
+    """Grade all pairs that the grader can grade; raises `ValueError` if there are none."""
+    wanted = grader.gradable(pairs)
+    if not wanted:
+        raise ValueError(f"grader {grader.name}: no question has a key; wanted answers in the bank, or --grader rating")
+    found: list[GraderResult] = []
+    if report is not None:
+        report(0, len(wanted))
+    for one in grader.grade(wanted):
+        found.append(one)
+        if report is not None:
+            report(len(found), len(wanted))
+    graded = tuple(one for one in found if one.rule != NO_REPLY)
+    lost = tuple(one for one in found if one.rule == NO_REPLY)
+    # Other graders need no key; they leave out pairs only to grade each passage once.
+    without_key = len(pairs) - len(wanted) if grader.name in ("qa", "reader") else 0
+    return GradingOutcome(graded, lost, without_key)
+
+
+def write_grades(path: str | Path, graded: Sequence[GraderResult], grader: str, *, articles: bool = False) -> None:
+    """Write `grades.jsonl`: `query, passage, question, grade, answer, reply, rule, grader`; a null grade is unparsed.
+
+    With `articles` the graded texts are articles, and `system` names the system of each.
+    """
+    write_lines(
+        path,
+        (
+            {
+                **asdict(one.grade),
+                **({"system": one.grade.passage} if articles else {}),
+                "rule": one.rule,
+                "grader": grader,
+            }
+            for one in graded
+        ),
+    )
+
+
+def summary(run: GradingOutcome, sampling: Sampling = SAMPLING) -> dict[str, Any]:
+    """Counts of grades and rules, the unparsed share (interval over queries), and examples of unparsed replies."""
+    unparsed = [one.grade for one in run.graded if math.isnan(one.grade.grade)]
+    counts = Counter(one.grade.grade for one in run.graded if not math.isnan(one.grade.grade))
+    return {
+        "n": len(run.graded),
+        "grades": {f"{grade:g}": counts[grade] for grade in sorted(counts)},
+        "rules": dict(Counter(one.rule for one in run.graded).most_common()),
+        "unparsed": len(unparsed),
+        "unparsed_share": unparsed_share(run.graded, sampling).as_dict(),
+        "unparsed_examples": [
+            {"query": one.query, "passage": one.passage, "question": one.question, "reply": one.reply[:REPLY_SHOWN]}
+            for one in unparsed[:UNPARSED_SHOWN]
+        ],
+        "no_reply": len(run.lost),
+        "no_reply_reasons": dict(Counter(one.grade.reply for one in run.lost).most_common(3)),
+        "without_key": run.without_key,
+        "cut_passages": sum(one.cut > 0 for one in run.graded),
+    }
+
+
+def unparsed_share(graded: Sequence[GraderResult], sampling: Sampling = SAMPLING) -> IntervalEstimate:
+    """The share of unparsed replies with its interval over queries; NaN without grades.
+
+    The ends are NaN if all replies or none are unparsed, since resampling cannot tell how rare the other case is.
+    """
+    replies = Counter(one.grade.query for one in graded)
+    unparsed = Counter(one.grade.query for one in graded if math.isnan(one.grade.grade))
+    if not replies:
+        return IntervalEstimate(math.nan, math.nan, math.nan)
+    if unparsed.total() in (0, replies.total()):
+        return IntervalEstimate(unparsed.total() / replies.total(), math.nan, math.nan)
+    bad, total = (np.array([counts[query] for query in replies], dtype=np.float64) for counts in (unparsed, replies))
+    return sampling.of(lambda rows: float(bad[rows].sum() / total[rows].sum()), len(replies))
 
 
 def graded_answer(pair: PassageQuestion, reply: AssessorReply) -> GraderResult:
@@ -198,6 +238,20 @@ def graded_answer(pair: PassageQuestion, reply: AssessorReply) -> GraderResult:
     if parsed.rule == "answer":
         return _result(pair, reply, Parsed(0.0, NO_MATCH), answer)
     return _result(pair, reply, parsed)
+
+
+def _verified(
+    found: list[GraderResult], pairs: Sequence[PassageQuestion], asking: CachedAssessor
+) -> list[GraderResult]:
+    """The grades after the model has judged the answers that the word rule rejects."""
+    questions = {(one.question.query, one.question.id): one.question for one in pairs}
+    rejected = [place for place, one in enumerate(found) if one.rule == NO_MATCH]
+    grades = [found[place].grade for place in rejected]
+    prompts = [verify_prompt(questions[(one.query, one.question)], one.answer) for one in grades]
+    asked = [PassagePrompt(one.question, prompt, "", FEW) for one, prompt in zip(grades, prompts, strict=True)]
+    for place, reply in zip(rejected, asking.replies(asked), strict=True):
+        found[place] = _second(found[place], reply)
+    return found
 
 
 def _is_literal(answer: str, question: BankQuestion) -> bool:

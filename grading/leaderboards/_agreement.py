@@ -10,19 +10,19 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap, cohen_kappa, krippendorff_alpha, read_text
-from grading._table_rows import Columns, FileRow, has_suffix, read_rows
-from grading.formats._score_tables import QUESTION, TOPIC
+from examcore import IntervalEstimate, cohen_kappa, krippendorff_alpha, read_text
+from grading._file_rows import FileRow, has_suffix, read_rows
+from grading._records import Sampling
+from grading.formats._score_tables import GRADE, PASSAGE, QUESTION, TOPIC
 from grading.formats._trec import read_qrels
 
 Judgements = Mapping[str, Mapping[str, float]]
 """topic -> what was judged -> grade."""
 Over = Literal["auto", "topics", "pairs"]
+SAMPLING = Sampling(draws=1000)
+"""Coefficients take longer than means, so that there are fewer resamples of judgements."""
 TOPICS = 10
 """Intervals resample topics from this many topics on, unless asked otherwise; fewer are too few to resample."""
-
-_PASSAGE: Columns = {"passage": ("doc", "docid", "docno", "doc_id", "document", "document_id", "paragraph_id")}
-_GRADE: Columns = {"grade": ("label", "relevance", "rel", "score", "rating")}
 
 
 class JudgedOnce(NamedTuple):
@@ -66,7 +66,7 @@ def read_judgements(path: str | Path) -> tuple[Judgements, int]:
     if not _is_table(path):
         return read_qrels(path), 0
     judgements: dict[str, dict[str, float]] = {}
-    rows = read_rows(path, {**TOPIC, **_PASSAGE}, {**_GRADE, **QUESTION})
+    rows = read_rows(path, {**TOPIC, **PASSAGE}, {**GRADE, **QUESTION})
     graded = [row for row in rows if "grade" in row.fields]
     if not graded:
         raise ValueError(f"{path}: no row has a grade; wanted a column 'grade'")
@@ -79,13 +79,7 @@ def read_judgements(path: str | Path) -> tuple[Judgements, int]:
 
 
 def agree(
-    first: Judgements,
-    second: Judgements,
-    *,
-    over: Over = "auto",
-    level: float = INTERVAL_LEVEL,
-    draws: int = 1000,
-    seed: int = 0,
+    first: Judgements, second: Judgements, sampling: Sampling = SAMPLING, *, over: Over = "auto"
 ) -> JudgeAgreement:
     """The agreement of two sets of judgements; `ValueError` when they have no pair in common."""
     pairs = [(topic, one) for topic, judged in first.items() for one in judged if one in second.get(topic, {})]
@@ -95,12 +89,13 @@ def agree(
     topics = len({topic for topic, _ in pairs})
     by_topic = over == "topics" or (over == "auto" and topics >= TOPICS)
     groups = [topic for topic, _ in pairs] if by_topic else None
+    level, draws, seed = sampling
     kappa = partial(cohen_kappa, *grades, groups=groups, interval=level, draws=draws, seed=seed)
     alpha = partial(krippendorff_alpha, grades, groups=groups, interval=level, draws=draws, seed=seed)
     return JudgeAgreement(
         n=len(pairs),
         topics=topics,
-        agreement=_observed(grades, groups, level, draws, seed),
+        agreement=_observed(grades, groups, sampling),
         kappa=kappa(),
         kappa_quadratic=kappa(weights="quadratic"),
         alpha=alpha(),
@@ -118,7 +113,7 @@ def _is_table(path: Path) -> bool:
     if has_suffix(path, ".csv", ".json", ".jsonl"):
         return True
     header = read_text(path).partition("\n")[0].replace(",", "\t").split("\t")
-    return bool({"grade", *_GRADE["grade"]} & {one.strip() for one in header})
+    return bool({"grade", *GRADE["grade"]} & {one.strip() for one in header})
 
 
 def _judged(row: FileRow) -> str:
@@ -126,18 +121,14 @@ def _judged(row: FileRow) -> str:
     return f"{passage} by {row.text('question')}" if "question" in row.fields else passage
 
 
-def _observed(
-    grades: list[list[float]], groups: list[str] | None, level: float, draws: int, seed: int
-) -> IntervalEstimate:
+def _observed(grades: list[list[float]], groups: list[str] | None, sampling: Sampling) -> IntervalEstimate:
     """The share of pairs with equal grades."""
     names: list[str] | list[int] = list(range(len(grades[0]))) if groups is None else groups
     number = {one: at for at, one in enumerate(dict.fromkeys(names))}
     at = np.array([number[one] for one in names])
     equal = np.bincount(at, weights=np.equal(grades[0], grades[1]))
     size = np.bincount(at)
-    return bootstrap(
-        lambda drawn: float(equal[drawn].sum() / size[drawn].sum()), len(size), level=level, draws=draws, seed=seed
-    )
+    return sampling.of(lambda drawn: float(equal[drawn].sum() / size[drawn].sum()), len(size))
 
 
 def _confusion(grades: list[list[float]]) -> dict[float, dict[float, int]]:

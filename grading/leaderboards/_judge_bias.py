@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean
-from grading._table_rows import Columns, read_rows
+from examcore import IntervalEstimate
+from grading._file_rows import Columns, read_rows
+from grading._records import SAMPLING, Sampling
 from grading.formats._score_tables import SCORE, SYSTEM, TOPIC, cells_of
 
 PERMUTATIONS = 2000
@@ -102,14 +103,7 @@ def read_judged(path: str | Path) -> JudgedScores:
     )
 
 
-def favour(
-    data: JudgedScores,
-    *,
-    level: float = INTERVAL_LEVEL,
-    draws: int = BOOTSTRAP_DRAWS,
-    permutations: int = PERMUTATIONS,
-    seed: int = 0,
-) -> Favour:
+def favour(data: JudgedScores, sampling: Sampling = SAMPLING, *, permutations: int = PERMUTATIONS) -> Favour:
     """Estimate and test the favour.
 
     Raises `ValueError` for fewer than two judges or three systems, when no system or every system is of a judge's
@@ -121,15 +115,15 @@ def favour(
     labels = [one if one in data.judge_families else "" for one in data.families]
     arrangements = math.factorial(len(labels)) // math.prod(map(math.factorial, Counter(labels).values()))
     exact = arrangements <= permutations
-    assigned = _every_order(labels) if exact else _random_orders(labels, permutations, seed)
+    assigned = _every_order(labels) if exact else _random_orders(labels, permutations, sampling.seed)
     patterns = np.array([_own(one, data.judge_families) for one in assigned])
-    _require_small_p(patterns, own, arrangements, level)
+    _require_small_p(patterns, own, arrangements, sampling.level)
     estimate = float(_effects(own[None], mean[None])[0])
-    low, high, p = _invert(patterns, mean, own, estimate, 1 - level)
+    low, high, p = _invert(patterns, mean, own, estimate, 1 - sampling.level)
     return Favour(
         IntervalEstimate(estimate, low, high),
         p,
-        _over_topics(own, data.scores, level, draws, seed),
+        _over_topics(own, data.scores, sampling),
         _by_judge(data, mean),
         len(data.systems),
         int(own.sum()),
@@ -220,10 +214,10 @@ def _random_orders(labels: Sequence[str], number: int, seed: int) -> list[tuple[
     return [tuple(labels), *(tuple(labels[at] for at in rng.permutation(len(labels))) for _ in range(number))]
 
 
-def _over_topics(own: Floats, scores: Floats, level: float, draws: int, seed: int) -> IntervalEstimate:
+def _over_topics(own: Floats, scores: Floats, sampling: Sampling) -> IntervalEstimate:
     """The interval over topics: the effect is linear in the scores, so it is the mean of the topics' effects."""
     by_topic = np.array([_effects(own, scores[:, :, at]) for at in range(scores.shape[2])])
-    return bootstrap_mean(by_topic, level=level, draws=draws, seed=seed)
+    return sampling.mean(by_topic)
 
 
 def _by_judge(data: JudgedScores, mean: Floats) -> dict[str, float]:

@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examcore import (
-    BOOTSTRAP_DRAWS,
-    INTERVAL_LEVEL,
     RANDOM_TIES,
     RANK_CORRELATIONS,
     IntervalEstimate,
@@ -19,11 +17,15 @@ from examcore import (
     in_batches,
     percentile_interval,
 )
+from grading._records import SAMPLING, Sampling
 from grading.formats._score_tables import ScoreTable
 from grading.leaderboards._paired import counted_means, topic_counts
 
 FEW = 10
 """With fewer systems than this the interval over systems is too short and unstable: it comes with a warning."""
+
+TIE_DRAWS = 1000
+"""How often ties are broken at random: the standard deviation is known to about 2 %."""
 
 Floats = NDArray[np.float64]
 Intervals = dict[str, IntervalEstimate]
@@ -60,21 +62,11 @@ class Correlations(NamedTuple):
     warnings: tuple[str, ...]
 
 
-class Sampling(NamedTuple):
-    """How intervals are computed."""
-
-    level: float = INTERVAL_LEVEL
-    draws: int = BOOTSTRAP_DRAWS
-    tie_draws: int = 1000
-    seed: int = 0
-
-
-def correlate(first: ScoreTable, second: ScoreTable, sampling: Sampling | None = None) -> Correlations:
+def correlate(first: ScoreTable, second: ScoreTable, sampling: Sampling = SAMPLING) -> Correlations:
     """Compare two leaderboards; tau_AP takes `first` as the truth.
 
     Raises `ValueError` when fewer than two systems are in both.
     """
-    sampling = sampling or Sampling()
     systems = tuple(one for one in first.systems if one in set(second.systems))
     if len(systems) < 2:
         raise ValueError(
@@ -162,7 +154,7 @@ def _random_ties(name: str, x: Floats, y: Floats, sampling: Sampling) -> RandomT
     mean = over_systems(x, y, sampling, {name: RANDOM_TIES[name]})[name]
     if not _tied(x) and not _tied(y):
         return RandomTies(mean, 0.0)
-    return RandomTies(mean, break_ties(RANK_CORRELATIONS[name], x, y, draws=sampling.tie_draws, seed=sampling.seed).sd)
+    return RandomTies(mean, break_ties(RANK_CORRELATIONS[name], x, y, draws=TIE_DRAWS, seed=sampling.seed).sd)
 
 
 def _shifted(estimate: float, values: Floats, level: float) -> IntervalEstimate:

@@ -1,4 +1,4 @@
-"""Systems compared in pairs over the topics they share: differences, intervals, tests, probability of being best."""
+"""Systems in order of their means, and in pairs: differences, intervals, tests, probability of being best."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, percentile_interval
-from grading.formats._score_tables import ScoreTable
+from examcore import BOOTSTRAP_DRAWS, IntervalEstimate, percentile_interval
+from grading._records import SAMPLING, Sampling, SystemScores
+from grading.formats._score_tables import ScoreTable, table_of
 
 PERMUTATIONS = 10_000
 """Sign patterns drawn when there are more than this: the standard error of a p of .05 is then .002."""
@@ -50,6 +51,14 @@ class SystemPair(NamedTuple):
         return {**self._asdict(), "difference": self.difference.as_dict(), "told_apart": self.told_apart}
 
 
+class Standing(NamedTuple):
+    """A system's mean over the `topics` that have a score, with its interval."""
+
+    system: str
+    score: IntervalEstimate
+    topics: int
+
+
 class Comparison(NamedTuple):
     """All pairs of a table's systems, and each system's probability of being the best over resampled topics."""
 
@@ -62,19 +71,33 @@ class Comparison(NamedTuple):
         return [pair for pair in self.pairs if pair.told_apart]
 
 
+def standings(table: SystemScores, sampling: Sampling = SAMPLING) -> list[Standing]:
+    """The systems by their means, the best first; those without a score last."""
+    found = []
+    for system, scores in table.items():
+        values = np.array(list(scores.values()), dtype=np.float64)
+        values = values[~np.isnan(values)]
+        found.append(Standing(system, sampling.mean(values), len(values)))
+    return sorted(found, key=lambda one: -np.inf if np.isnan(one.score.estimate) else one.score.estimate, reverse=True)
+
+
+def differences(table: SystemScores, sampling: Sampling = SAMPLING) -> list[SystemPair]:
+    """Compare every pair of systems that have scores over the topics both have, the better system first."""
+    order = [one.system for one in standings(table, sampling._replace(draws=0)) if table[one.system]]
+    if len(order) < 2:
+        return []
+    cells = {(system, topic): score for system in order for topic, score in table[system].items()}
+    return list(compare_systems(table_of(cells), sampling).pairs)
+
+
 def compare_systems(
-    table: ScoreTable,
-    *,
-    level: float = INTERVAL_LEVEL,
-    draws: int = BOOTSTRAP_DRAWS,
-    permutations: int = PERMUTATIONS,
-    seed: int = 0,
+    table: ScoreTable, sampling: Sampling = SAMPLING, *, permutations: int = PERMUTATIONS
 ) -> Comparison:
     """Compare every pair of systems over the topics that both have; NaN for a pair with fewer than two."""
     first, second = (np.array(one) for one in zip(*itertools.combinations(range(len(table.systems)), 2), strict=True))
     differences = table.values[first] - table.values[second]
-    rng = np.random.default_rng(seed)
-    ends = _intervals(differences, level, draws, rng)
+    rng = np.random.default_rng(sampling.seed)
+    ends = _intervals(differences, sampling.level, sampling.draws, rng)
     p, adjusted = sign_flip(differences, permutations, rng)
     detectable = _detectable(differences)
     pairs = tuple(
@@ -89,7 +112,7 @@ def compare_systems(
         )
         for at, (one, two) in enumerate(zip(first, second, strict=True))
     )
-    return Comparison(pairs, probability_best(table, draws=draws, seed=seed))
+    return Comparison(pairs, probability_best(table, draws=sampling.draws, seed=sampling.seed))
 
 
 def sign_flip(differences: Floats, permutations: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -186,13 +209,9 @@ def _t_squared(sums: Floats, differences: Floats, sizes: NDArray[np.int_]) -> Fl
 def _flips(topics: int, permutations: int, rng: np.random.Generator) -> tuple[Iterator[Floats], bool]:
     """Sign vectors in blocks `[B, T]`, and whether they are all there are."""
     if topics < 31 and 2**topics <= permutations:
-        return iter([_all_signs(topics)]), True
+        return iter([np.array(list(itertools.product((1.0, -1.0), repeat=topics)))]), True
     sizes = (min(BLOCK, permutations - start) for start in range(0, permutations, BLOCK))
     return (rng.choice((-1.0, 1.0), size=(size, topics)) for size in sizes), False
-
-
-def _all_signs(topics: int) -> Floats:
-    return np.array(list(itertools.product((1.0, -1.0), repeat=topics)))
 
 
 def _intervals(differences: Floats, level: float, draws: int, rng: np.random.Generator) -> list[IntervalEstimate]:

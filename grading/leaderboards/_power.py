@@ -17,13 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
-from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap
+from examcore import IntervalEstimate
+from grading._records import Sampling
 
 MOST = 10_000_000
 """More topics than this are not practical: the number is infinite."""
 
 FAR = 30
 """Above this noncentrality scipy's series for the distribution does not converge."""
+
+SAMPLING = Sampling(draws=1000)
+"""A number of topics is a guess, which no more resamples make better."""
 
 ROUNDING = 1e-9
 """Relative size of deviations that are rounding errors."""
@@ -39,9 +43,7 @@ class Plan(NamedTuple):
     gap: float | None = None
     power: float = 0.8
     alpha: float = 0.05
-    level: float = INTERVAL_LEVEL
-    draws: int = 1000
-    seed: int = 0
+    sampling: Sampling = SAMPLING
 
 
 class PairMoments(NamedTuple):
@@ -157,9 +159,7 @@ def _need(scores: Scores, pair: tuple[str, str], plan: Plan) -> Need:
         raise ValueError(
             f"pilot: {pair[0]!r} and {pair[1]!r} have {len(found.mean)} topics in common; wanted at least 3"
         )
-    observed = bootstrap(
-        lambda at: float(found.mean[at].mean()), len(found.mean), level=plan.level, draws=plan.draws, seed=plan.seed
-    )
+    observed = plan.sampling.of(lambda at: float(found.mean[at].mean()), len(found.mean))
     gap = abs(observed.estimate) if plan.gap is None else plan.gap
     between, within = variances(found)
     questions = _typical_questions(found)
@@ -220,7 +220,7 @@ def _topics(found: PairMoments, observed: IntervalEstimate, plan: Plan) -> Inter
         ends = sorted((abs(observed.low), abs(observed.high)))
         gaps = (abs(observed.estimate), ends[1], ends[0] if observed.excludes_zero else 0.0)
         return IntervalEstimate(*(topics_needed(gap, whole, power=plan.power, alpha=plan.alpha) for gap in gaps))
-    drawn = bootstrap(deviation, len(found.mean), level=plan.level, draws=plan.draws, seed=plan.seed)
+    drawn = plan.sampling.of(deviation, len(found.mean))
     return IntervalEstimate(*(topics_needed(plan.gap, one, power=plan.power, alpha=plan.alpha) for one in drawn))
 
 

@@ -17,17 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, in_batches, kendall, percentile_interval
-from grading._table_rows import Columns, read_rows
-from grading.formats._score_tables import QUESTION, SYSTEM, TOPIC, cells_of, grid_of
+from examcore import IntervalEstimate, in_batches, kendall, percentile_interval
+from grading._file_rows import read_rows
+from grading._records import SAMPLING, Sampling
+from grading.formats._score_tables import GRADE, PASSAGE, QUESTION, SYSTEM, TOPIC, cells_of, grid_of
 from grading.leaderboards._paired import counted_means, topic_counts
 from grading.scores._nuggets import SUPPORT, Assignments
 
 Floats = NDArray[np.float64]
 Kind = Literal["bank", "pool"]
-
-_PASSAGE: Columns = {"passage": ("doc", "docid", "docno", "doc_id", "document", "document_id")}
-_GRADE: Columns = {"grade": ("score", "support", "relevance", "rel", "rating", "label")}
 
 
 class Contributions(NamedTuple):
@@ -81,7 +79,7 @@ def read_contributions(path: str | Path) -> Contributions:
     Raises `ValueError` (file:line, found, wanted) for a missing column, a negative grade and a repeated unit of a
     system.
     """
-    rows = read_rows(path, {**SYSTEM, **TOPIC, **_GRADE}, {**QUESTION, **_PASSAGE})
+    rows = read_rows(path, {**SYSTEM, **TOPIC, **GRADE}, {**QUESTION, **PASSAGE})
     kind: Kind = "bank" if "question" in rows[0].fields else "pool"
     unit = "question" if kind == "bank" else "passage"
     if unit not in rows[0].fields:
@@ -124,9 +122,7 @@ def at_least(data: Contributions, tau: float) -> Contributions:
     return data._replace(grades=np.where(np.isnan(data.grades), np.nan, data.grades >= tau))
 
 
-def leave_one_out(
-    data: Contributions, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
-) -> Reusability:
+def leave_one_out(data: Contributions, sampling: Sampling = SAMPLING) -> Reusability:
     """Score every system without its own contribution; intervals resample topics.
 
     Raises `ValueError` for fewer than 3 systems.
@@ -134,7 +130,7 @@ def leave_one_out(
     if len(data.systems) < 3:
         raise ValueError(f"contributions: of {len(data.systems)} systems; wanted at least 3 to be ranked without one")
     topics = len(data.topics)
-    counts = np.vstack([np.ones(topics), topic_counts(topics, draws, np.random.default_rng(seed))])
+    counts = np.vstack([np.ones(topics), topic_counts(topics, sampling.draws, np.random.default_rng(sampling.seed))])
     whole = _means(data, None, counts)
     ranks = _ranks(whole)
     systems, taus, moves = [], [], []
@@ -147,10 +143,10 @@ def leave_one_out(
                 name,
                 int(unique_units(data, at).sum()),
                 float(whole[0, at]),
-                _estimate(without[:, at] - whole[:, at], level),
+                _estimate(without[:, at] - whole[:, at], sampling.level),
                 float(ranks[0, at]),
                 float(ranks_without[0, at]),
-                _estimate(tau, level),
+                _estimate(tau, sampling.level),
             )
         )
         taus.append(tau)
@@ -160,8 +156,8 @@ def leave_one_out(
         len(data.topic_of),
         topics,
         tuple(systems),
-        _estimate(np.mean(taus, axis=0), level),
-        _estimate(np.mean(moves, axis=0), level),
+        _estimate(np.mean(taus, axis=0), sampling.level),
+        _estimate(np.mean(moves, axis=0), sampling.level),
         int(np.isnan(data.grades).sum()) if data.kind == "bank" else 0,
     )
 

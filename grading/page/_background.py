@@ -9,17 +9,15 @@ from typing import Any
 
 from examcore import IntervalEstimate
 from examcore.page import clipped, flattened, percent, shown_value
-from grading.commands._printing import named
-from grading.graders._running import EXAMPLES, SHOWN
+from grading._printing import named
+from grading.graders._graders import REPLY_SHOWN, UNPARSED_SHOWN
 from grading.page._evidence import GradingEvidence
-from grading.page._names import name
-from grading.page._scores import Board
+from grading.page._scores import Board, name
 from grading.page._verdict import with_interval
 
 View = dict[str, Any]
 COLUMNS = 8
 """Systems side by side that fit the width of a page."""
-_COUNTS = ("no_reply", "without_key", "cut_passages", "beyond_limit")
 
 
 def replies_view(evidence: GradingEvidence) -> View:
@@ -42,8 +40,8 @@ def replies_view(evidence: GradingEvidence) -> View:
             {"name": f"{what}: {n}", "share": round(100 * n / len(grades)), "text": percent(n / len(grades))}
             for what, n in bars
         ],
-        "examples": [(one, evidence.bank.get(one.query, {}).get(one.question, "")) for one in bad[:EXAMPLES]],
-        "clipped": lambda text: clipped(text, SHOWN),
+        "examples": [(one, evidence.bank.get(one.query, {}).get(one.question, "")) for one in bad[:UNPARSED_SHOWN]],
+        "clipped": lambda text: clipped(text, REPLY_SHOWN),
         "rules": [(clipped(str(rule), 60), shown_value(count)) for rule, count in rules.items()]
         if isinstance(rules, Mapping)
         else [],
@@ -72,35 +70,15 @@ def _one_sided(known: Mapping[float, int]) -> list[str]:
     return [f"{percent(known[most] / total)} of the grades are {most:g}: the grader hardly tells passages apart."]
 
 
-def queries_view(evidence: GradingEvidence, found: Board) -> View:
-    """Each query's questions, passages, and scores."""
+def queries_view(found: Board) -> View:
+    """The systems beside each query's questions and passages."""
     systems = [one.system for one in found.ranked[:COLUMNS]]
-    rows = []
-    for query, asked in evidence.bank.items():
-        every = found.everything.queries[query]
-        rows.append(
-            {
-                "name": name(query),
-                "questions": len(asked),
-                "passages": len(evidence.graded.by_passage.get(query, {})),
-                "answered": len(every.questions),
-                "scores": [_score(found, system, query) for system in systems],
-            }
-        )
     some = f" (the best {COLUMNS} of {len(found.ranked)})" if len(found.ranked) > COLUMNS else ""
     columns = f", and the share of its questions that each system{some} answers" if systems else ""
     return {
         "caption": f"Each query: its questions, the passages graded, the questions that any passage answers{columns}",
-        "systems": [name(one) for one in systems],
-        "rows": rows,
+        "systems": systems,
     }
-
-
-def _score(found: Board, system: str, query: str) -> View:
-    cover = found.covers[system]
-    score = cover.queries[query].score
-    text = "skipped" if query in cover.skipped else "not graded" if math.isnan(score) else percent(score)
-    return {"text": text, "value": "" if math.isnan(score) else f"{score:.6f}"}
 
 
 def left_out_view(evidence: GradingEvidence, found: Board) -> View:
@@ -129,36 +107,33 @@ def _left_of_run(record: Mapping[str, Any]) -> list[tuple[str, str]]:
         "cut_passages": "passages longer than the model reads, cut",
         "beyond_limit": "pairs beyond --limit",
     }
-    facts = [(words[one], shown_value(record[one])) for one in _COUNTS if record.get(one)]
+    facts = [(what, shown_value(record[one])) for one, what in words.items() if record.get(one)]
     left = record.get("left_out")
     if isinstance(left, Mapping):
         facts += [(key.replace("_", " "), shown_value(value)) for key, value in left.items() if value]
     return facts
 
 
-def making_view(evidence: GradingEvidence, command: str, version: str) -> list[View]:
+def making_view(evidence: GradingEvidence, command: str, version: str) -> View:
     """Grader, model, prompts, seeds, counts, commands."""
     record, sources = evidence.record, evidence.sources
     plain = {key: record[key] for key in ("grader", "model", "seed", "interval", "n", "ragexam") if key in record}
-    settings, usage = record.get("settings"), record.get("usage")
-    parts = [
-        {"title": "Grading", "facts": _facts(plain) or [("run.json", "absent")]},
-        {"title": "Settings and prompts", "facts": _facts(settings)},
-        {"title": "Model use", "facts": _facts(usage)},
-        {"title": "Graded files (hash)", "facts": _facts(record.get("made_from"))},
-        {"title": "Commands", "facts": [("grading", shown_value(record.get("command"))), ("this page", command)]},
-        {
-            "title": "This page",
-            "facts": [
-                ("systems from", evidence.systems.source or "none"),
-                ("interval", percent(sources.level)),
-                ("resampled", "queries, 2,000 times"),
-                ("seed", str(sources.seed)),
-                ("ragexam", version),
-            ],
-        },
-    ]
-    return [one for one in parts if one["facts"]]
+    page = {
+        "systems from": evidence.systems.source or "none",
+        "interval": percent(sources.interval),
+        "resampled": "queries, 2,000 times",
+        "seed": str(sources.seed),
+        "ragexam": version,
+    }
+    parts = {
+        "Grading": _facts(plain or {"run.json": "absent"}),
+        "Settings and prompts": _facts(record.get("settings")),
+        "Model use": _facts(record.get("usage")),
+        "Graded files (hash)": _facts(record.get("made_from")),
+        "Commands": [("grading", shown_value(record.get("command"))), ("this page", command)],
+        "This page": _facts(page),
+    }
+    return {title: facts for title, facts in parts.items() if facts}
 
 
 def _facts(value: object) -> list[tuple[str, str]]:

@@ -6,14 +6,16 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import typer
 
 from examcore import INTERVAL_LEVEL, file_hash
-from grading._table_rows import FileRow, read_rows
-from grading.formats._bank_questions import ALL, read_bank_questions
-from grading.formats._fields import PASSAGE, QUERY, present
+from examcore.console import Interval, Seed
+from grading._file_rows import PASSAGE, QUERY, FileRow, read_json_object, read_rows
+from grading._records import Sampling
+from grading.formats._bank_files import ALL, read_bank_questions
 from grading.formats._grades import ReadGrades, read_grades
-from grading.formats._json_files import read_json_object
 from grading.formats._passages import Passage, read_passages
 from grading.formats._trec import Qrels, TrecRun, read_qrels, read_runs
 from grading.scores._cover import BUDGET, outside
@@ -27,15 +29,28 @@ EVERYTHING = "any passage"
 class Sources:
     """What the page is made of besides the folder; the fields are the options of `ragexam grade report`."""
 
-    runs: tuple[Path, ...] = ()
-    qrels: Path | None = None
-    bank: Path | None = None
-    passages: Path | None = None
-    tau: float | None = None
-    k: int = BUDGET
-    rel: int = 1
-    level: float = INTERVAL_LEVEL
-    seed: int = 0
+    runs: Annotated[
+        list[Path] | None, typer.Option("--run", metavar="RUN", help="Ranked runs in TREC format: the systems.")
+    ] = None
+    qrels: Annotated[
+        Path | None, typer.Option(metavar="OFFICIAL", help="Official judgements: chooses tau, held out.")
+    ] = None
+    bank: Annotated[Path | None, typer.Option(metavar="BANK", help="The bank; by default the one that was graded.")] = (
+        None
+    )
+    passages: Annotated[
+        Path | None, typer.Option(metavar="PASSAGES", help="The passages; by default those that were graded.")
+    ] = None
+    tau: Annotated[float | None, typer.Option(help="The least grade that counts; 4 for ratings, else 1.")] = None
+    k: Annotated[int, typer.Option("--k", min=1, help="Passages that count per query.")] = BUDGET
+    rel: Annotated[int, typer.Option(help="The least official grade that is relevant.")] = 1
+    interval: Interval = INTERVAL_LEVEL
+    seed: Seed = 0
+
+    @property
+    def sampling(self) -> Sampling:
+        """How intervals are computed."""
+        return Sampling(self.interval, seed=self.seed)
 
 
 class Systems(NamedTuple):
@@ -154,9 +169,9 @@ def _systems(grades: Path, sources: Sources, pool: Sequence[Passage]) -> Systems
     if sources.runs:
         return Systems(tuple(read_runs(sources.runs)), sources.k, False, "the runs")
     rows = read_rows(grades, {})
-    named = [(row.text("system"), row) for row in rows if present(row, ("system",))]
+    named = [(row.text("system"), row) for row in rows if row.present(("system",))]
     if named:
-        found = _ranked((who, row.text(present(row, QUERY) or ""), _passage_of(row)) for who, row in named)
+        found = _ranked((who, row.text(row.present(QUERY) or ""), _passage_of(row)) for who, row in named)
         articles = all(_passage_of(row) == who for who, row in named)
         return Systems(found, sources.k, articles, grades.name)
     returned = [(one.system, one.query, one.id) for one in pool if one.system and one.query]
@@ -166,7 +181,7 @@ def _systems(grades: Path, sources: Sources, pool: Sequence[Passage]) -> Systems
 
 
 def _passage_of(row: FileRow) -> str:
-    return row.text(present(row, PASSAGE) or "passage")
+    return row.text(row.present(PASSAGE) or "passage")
 
 
 def _ranked(found: Iterable[tuple[str, str, str]]) -> tuple[TrecRun, ...]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from examcore import write_text
 from examcore.page import (
+    clipped,
     installed_version,
     page_frame,
     page_template,
@@ -19,11 +19,10 @@ from examcore.page import (
 )
 from grading.page import _background as background
 from grading.page._evidence import GradingEvidence, Sources, default_tau, gather
-from grading.page._names import name
-from grading.page._questions import QuestionSummary, asked_questions, questions_view
-from grading.page._scores import Board, board
+from grading.page._questions import QuestionSummary, asked_questions
+from grading.page._scores import Board, board, name, names
 from grading.page._taus import shown_taus, tau_view
-from grading.page._verdict import caption, rows, verdict_view
+from grading.page._verdict import caption, negated, verdict_view
 from grading.scores._thresholds import Choice, candidates, choose_by_passages
 
 CONTENTS = (
@@ -36,21 +35,21 @@ CONTENTS = (
     ("left-out", "What was left out"),
     ("making", "How it was made"),
 )
+SHOWN_BY = (math.isnan, name, names, negated, percent, percent_range, plain_number, points)
+"""What the template shows ids, numbers and intervals by."""
 PAIRS = 200
 """Pairs of systems in the table."""
+CARDS = 30
+"""Questions of a kind that are shown with their passages; the table has all."""
+TEXT = 700
+"""Characters of a passage that are shown."""
 
 
-class GradingPage(NamedTuple):
-    """The page's path and its numbers."""
+def write_grading_report(folder: Path, sources: Sources, command: str) -> dict[str, Any]:
+    """Write `report.html` into a folder of `ragexam grade run`, and return its numbers.
 
-    path: Path
-    result: dict[str, Any]
-
-
-def write_grading_report(folder: Path, sources: Sources, command: str) -> GradingPage:
-    """Write `report.html` into a folder of `ragexam grade run`; `command` is what the page says it was made by.
-
-    Raises `ValueError` in one line when the folder has no grades, for a damaged file, and for a tau of 0 or less.
+    `command` is what the page says it was made by. Raises `ValueError` in one line when the folder has no grades, for a
+    damaged file, and for a tau of 0 or less.
     """
     evidence = gather(Path(folder), sources)
     known = candidates(evidence.graded) if evidence.graded.highest > 0 else ()
@@ -60,31 +59,38 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> Gradin
     boards = [used if one == tau else board(evidence, one) for one in shown_taus(known, tau)]
     asked = asked_questions(evidence, used)
     verdict = verdict_view(evidence, used, boards, asked)
+    pairs = () if used.comparison is None else used.comparison.pairs
+    gaps = sorted(pair.detectable for pair in pairs if not math.isnan(pair.detectable))
     view = {
         **page_frame(_title(evidence), _subtitle(evidence, asked), CONTENTS),
         "verdict": verdict,
-        "systems": _systems_view(evidence, used),
+        "pairs": pairs,
+        "most_pairs": PAIRS,
+        "gap": gaps[len(gaps) // 2] if gaps else None,
         "tau": tau_view(evidence, used, boards, choice, origin),
         "replies": background.replies_view(evidence),
-        "questions": questions_view(evidence, tau, asked),
-        "queries": background.queries_view(evidence, used),
+        "most_cards": CARDS,
+        "text_of": lambda query, passage: clipped(evidence.text_of(query, passage), TEXT),
+        "queries": background.queries_view(used),
         "left_out": background.left_out_view(evidence, used),
         "making": background.making_view(evidence, command, installed_version()),
-        "level": percent(sources.level),
-        **{one.__name__: one for one in (name, percent, percent_range, plain_number, points)},
+        "evidence": evidence,
+        "board": used,
+        "asked": asked,
+        "caption": caption(evidence, used),
+        "level": percent(sources.interval),
+        **{one.__name__: one for one in SHOWN_BY},
     }
     path = evidence.folder / "report.html"
     write_text(path, [page_template("grading.page", "grading.html").render(view)])
-    return GradingPage(path, _result(path, evidence, used, choice, asked, verdict["warnings"]))
+    return _result(path, evidence, used, choice, asked, verdict["warnings"])
 
 
 def _choice(evidence: GradingEvidence, sources: Sources) -> Choice | None:
     if evidence.official is None:
         return None
     try:
-        return choose_by_passages(
-            evidence.graded, evidence.official, rel=sources.rel, level=sources.level, seed=sources.seed
-        )
+        return choose_by_passages(evidence.graded, evidence.official, sources.sampling, rel=sources.rel)
     except ValueError as error:
         raise ValueError(f"{sources.qrels}: {error}") from None
 
@@ -112,33 +118,6 @@ def _subtitle(evidence: GradingEvidence, asked: list[QuestionSummary]) -> str:
     )
 
 
-def _systems_view(evidence: GradingEvidence, used: Board) -> dict[str, Any]:
-    pairs = () if used.comparison is None else used.comparison.pairs
-    told = sum(pair.told_apart for pair in pairs)
-    more = f"The first {PAIRS} of {len(pairs)} pairs; `ragexam grade cover --json` lists all."
-    lines = [f"{told} of {len(pairs)} pairs of systems are told apart, by permutation tests adjusted for all pairs."]
-    lines.append(
-        "Told apart means an adjusted p below 0.05; with few queries the test may see nothing where an interval does "
-        "not hold 0."
-    )
-    gaps = sorted(pair.detectable for pair in pairs if not math.isnan(pair.detectable))
-    if gaps:
-        lines.append(
-            f"With so many queries two systems have to differ by about "
-            f"{plain_number(100 * gaps[len(gaps) // 2], 0)} points "
-            "for one test to tell them apart 4 times in 5 (the median of the pairs)."
-        )
-    if evidence.systems.source:
-        lines.append(f"The systems are those of {evidence.systems.source}.")
-    return {
-        "sentences": lines if pairs else ["No systems are compared."],
-        "caption": caption(evidence, used),
-        "rows": rows(used),
-        "pairs": pairs[:PAIRS],
-        "more": more if len(pairs) > PAIRS else "",
-    }
-
-
 def _result(
     path: Path,
     evidence: GradingEvidence,
@@ -148,7 +127,6 @@ def _result(
     warnings: list[str],
 ) -> dict[str, Any]:
     """The numbers for a program."""
-    pairs: Mapping[str, Any] = used.against_best
     return {
         "report": str(path),
         "tau": used.tau,
@@ -157,7 +135,7 @@ def _result(
         # Nobody is best where several share the first place, or where nobody answers anything.
         "best": used.leaders[0] if len(used.leaders) == 1 and used.best and used.best.score.estimate > 0 else None,
         "systems": {one.system: one.score.as_dict() for one in used.ranked},
-        "told_apart_from_best": [other for other, pair in pairs.items() if pair.told_apart],
+        "told_apart_from_best": [other for other, pair in used.against_best.items() if pair.told_apart],
         "queries": len(evidence.bank),
         "questions": len(asked),
         "answered": sum(one.passages > 0 for one in asked),

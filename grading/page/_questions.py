@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from examcore.page import clipped
 from grading._records import Grade
 from grading.formats._grades import ReadGrades, parsed
 from grading.page._evidence import GradingEvidence
-from grading.page._names import name
-from grading.page._scores import Board
+from grading.page._scores import Board, name
 from grading.scores._items import redundant, table_of_passages
 
-View = dict[str, Any]
-CARDS = 30
-"""Questions of a kind that are shown with their passages; the table has all."""
-TEXT = 700
-"""Characters of a passage that are shown."""
 WORDS = 300
 """Characters of a passage that show what it is about; the file has all."""
 
@@ -61,15 +54,6 @@ class QuestionSummary:
         found, size = (self.systems, self.of) if self.of else (self.passages, self.graded)
         return size > 1 and found == size
 
-    @property
-    def remarks(self) -> list[str]:
-        """Why it tells nothing."""
-        return [
-            *(["answered by none"] if self.dead else []),
-            *(["answered by all"] if self.universal else []),
-            *([self.redundant] if self.redundant else []),
-        ]
-
 
 def asked_questions(evidence: GradingEvidence, found: Board) -> list[QuestionSummary]:
     """Every question of the bank, in its order."""
@@ -97,44 +81,6 @@ def asked_questions(evidence: GradingEvidence, found: Board) -> list[QuestionSum
                 )
             )
     return questions
-
-
-def questions_view(evidence: GradingEvidence, tau: float, asked: Sequence[QuestionSummary]) -> View:
-    """The groups of cards, the table of all questions, and the text of a query's passage as far as it is shown."""
-    by = "system" if evidence.systems.runs else "passage"
-    never = [one for one in asked if not one.graded]
-    dead = [one for one in asked if one.dead]
-    universal = [one for one in asked if one.universal]
-    copies = [one for one in asked if one.redundant]
-    rest = [one for one in asked if one.graded and not one.dead and not one.universal]
-    groups = (
-        (f"Answered by no {by}", "They may be too hard, ask for what no text says, or be misread by the grader.", dead),
-        (f"Answered by every {by}", "They are redundant for comparing: without them the order stays.", universal),
-        (f"Answered by some: what tells one {by} from another", "", rest),
-        ("Without a parsed grade", "Nothing is known of them; they count as unanswered.", never),
-    )
-    again = f"{len(copies)} repeat an earlier question of their query in their words or their grades."
-    return {
-        "sentences": [
-            f"A question is answered where a grade reaches tau {tau:g}. Of {len(asked)} questions {len(dead)} are "
-            f"answered by no {by}, {len(universal)} by every one, {len(rest)} by some"
-            f"{f'; {len(never)} have no parsed grade' if never else ''}.",
-            *([again] if copies else []),
-        ],
-        "groups": [_group(*one) for one in groups if one[2]],
-        "rows": asked,
-        "systems": bool(evidence.systems.runs),
-        "text_of": lambda query, passage: clipped(evidence.text_of(query, passage), TEXT),
-    }
-
-
-def _group(title: str, sentence: str, found: Sequence[QuestionSummary]) -> View:
-    more = f"Shown are the first {CARDS}; the table has all." if len(found) > CARDS else ""
-    return {
-        "title": f"{title} ({len(found)})",
-        "sentences": [one for one in (sentence, more) if one],
-        "cards": found[:CARDS],
-    }
 
 
 def _by_question(passages: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:

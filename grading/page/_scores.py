@@ -1,16 +1,21 @@
-"""The systems at one tau: their leaderboard, what tells them apart, and what all passages together answer."""
+"""The systems at one tau: their leaderboard, what tells them apart, what all passages answer; ids as they are shown."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from examcore import IntervalEstimate
+from examcore.page import clipped, joined
 from grading.formats._score_tables import table_of
-from grading.leaderboards._paired import Comparison, SystemPair, compare_systems
-from grading.leaderboards._standings import Standing, standings
+from grading.leaderboards._paired import Comparison, Standing, SystemPair, compare_systems, standings
 from grading.page._evidence import GradingEvidence
 from grading.scores._cover import Cover, cover
+
+NAMED = 5
+"""Systems that a sentence can list."""
+NAME = 60
+"""Characters of a name that are shown."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,11 @@ class Board:
         """Each other system's comparison with the best one."""
         if self.best is None or self.comparison is None:
             return {}
-        name = self.best.system
+        best = self.best.system
         return {
-            pair.second if pair.first == name else pair.first: pair
+            pair.second if pair.first == best else pair.first: pair
             for pair in self.comparison.pairs
-            if name in (pair.first, pair.second)
+            if best in (pair.first, pair.second)
         }
 
     @property
@@ -50,17 +55,28 @@ class Board:
 
 def board(evidence: GradingEvidence, tau: float) -> Board:
     """The leaderboard at a tau; `ValueError` for a tau of 0 or less and for runs of other queries than the bank's."""
-    level, seed = evidence.sources.level, evidence.sources.seed
+    sampling = evidence.sources.sampling
     runs, questions = evidence.systems.runs, evidence.questions
     covers = {run.name: cover(evidence.graded, run, tau, evidence.systems.k, questions) for run in runs}
     every = evidence.everything
     longest = max(map(len, every.rankings.values()), default=1)
     everything = cover(evidence.graded, every, tau, max(longest, 1), questions)
-    ranked = standings({name: one.scores for name, one in covers.items()}, level=level, seed=seed)
-    reachable = standings({every.name: everything.scores}, level=level, seed=seed)[0].score
+    ranked = standings({system: one.scores for system, one in covers.items()}, sampling)
+    reachable = standings({every.name: everything.scores}, sampling)[0].score
     known = [one.system for one in ranked if covers[one.system].scores]
     comparison = None
     if len(known) > 1:
-        cells = {(name, query): score for name in known for query, score in covers[name].scores.items()}
-        comparison = compare_systems(table_of(cells), level=level, seed=seed)
+        cells = {(one, query): score for one in known for query, score in covers[one].scores.items()}
+        comparison = compare_systems(table_of(cells), sampling)
     return Board(tau, tuple(ranked), covers, comparison, everything, reachable)
+
+
+def name(text: str) -> str:
+    """An id as it is shown."""
+    return clipped(text, NAME)
+
+
+def names(found: Sequence[str], word: str = "and") -> str:
+    """Ids in a sentence, the first few of many."""
+    shown = [name(one) for one in found[:NAMED]]
+    return joined([*shown, f"{len(found) - NAMED} more"] if len(found) > NAMED else shown, word)

@@ -9,8 +9,7 @@ from typing import Any
 from examcore import IntervalEstimate
 from examcore.page import HeatCell, HeatRow, HeatTable, joined, percent, percent_range, plain_number
 from grading.page._evidence import GradingEvidence
-from grading.page._names import name, names
-from grading.page._scores import Board
+from grading.page._scores import Board, name
 from grading.scores._thresholds import Choice
 
 View = dict[str, Any]
@@ -33,15 +32,11 @@ def tau_view(
     return {
         "sentences": [
             f"Tau is the least grade that counts as an answer. Used here: {used.tau:g}, {origin}.",
-            *_choice(choice, evidence.sources.level),
+            *_choice(choice, evidence.sources.interval),
         ],
-        "warning": (
-            "Tau is a choice, not a measurement: it changes every score and may change the order. Choose it before "
-            "looking at the systems, or by judgements that do not come from them (--qrels), and name it with the score."
-        ),
         "systems": _heat(used, boards),
-        "rows": [_row(one, used.tau, choice) for one in boards],
-        "kappa": choice is not None,
+        "boards": boards,
+        "kappa": {} if choice is None else {tau: _kappa(one) for tau, one in choice.curve.items()},
     }
 
 
@@ -83,20 +78,3 @@ def _heat(used: Board, boards: Sequence[Board]) -> HeatTable | None:
 def _cell(score: IntervalEstimate) -> HeatCell:
     share = None if math.isnan(score.estimate) else round(100 * score.estimate)
     return HeatCell(share, percent(score.estimate), percent_range(score))
-
-
-def _row(one: Board, used: float, choice: Choice | None) -> View:
-    curve = None if choice is None else choice.curve.get(one.tau)
-    return {
-        "tau": f"{one.tau:g}{' (used)' if one.tau == used else ''}",
-        "best": names(one.leaders) if one.best else "–",
-        "apart": _apart(one),
-        "reachable": percent(one.reachable.estimate),
-        "reachable_range": percent_range(one.reachable),
-        "kappa": "–" if curve is None else _kappa(curve),
-    }
-
-
-def _apart(one: Board) -> str:
-    pairs = one.against_best
-    return f"{sum(pair.told_apart for pair in pairs.values())} of {len(pairs)}" if pairs else "–"

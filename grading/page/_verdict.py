@@ -8,13 +8,11 @@ from typing import Any
 
 from examcore import IntervalEstimate
 from examcore.page import chance, joined, percent, percent_range, points
-from grading.commands._printing import few
+from grading._printing import few
 from grading.leaderboards._paired import ALPHA
-from grading.leaderboards._standings import Standing
 from grading.page._evidence import GradingEvidence
-from grading.page._names import NAMED, name, names
 from grading.page._questions import QuestionSummary
-from grading.page._scores import Board
+from grading.page._scores import NAMED, Board, name, names
 
 View = dict[str, Any]
 FIRST = 10
@@ -39,57 +37,29 @@ def verdict_view(
     return {
         "sentences": _sentences(evidence, found, asked),
         "warnings": _warnings(evidence, found, boards),
-        "cards": [*_best_card(found), _questions_card(evidence, asked), _replies_card(evidence)],
-        "rows": rows(found)[:FIRST],
-        "caption": caption(evidence, found),
-        "more": len(found.ranked) > FIRST,
+        "chances": _chances(found),
+        "first": found.ranked[:FIRST],
     }
-
-
-def measure(evidence: GradingEvidence, tau: float) -> str:
-    """The name of the score."""
-    return f"EXAM, tau {tau:g}" if evidence.systems.articles else f"EXAM-Cover@{evidence.systems.k}, tau {tau:g}"
 
 
 def caption(evidence: GradingEvidence, found: Board) -> str:
     """What the leaderboard shows."""
-    what = "article answers" if evidence.systems.articles else f"first {evidence.systems.k} passages answer"
+    systems = evidence.systems
+    measure = "EXAM" if systems.articles else f"EXAM-Cover@{systems.k}"
+    what = "article answers" if systems.articles else f"first {systems.k} passages answer"
     return (
-        f"{measure(evidence, found.tau)}: the share of a query's questions that the system's {what}, mean over "
-        f"{len(evidence.bank)} queries, with {percent(evidence.sources.level)} intervals over queries"
+        f"{measure}, tau {found.tau:g}: the share of a query's questions that the system's {what}, mean over "
+        f"{len(evidence.bank)} queries, with {percent(evidence.sources.interval)} intervals over queries"
     )
 
 
-def rows(found: Board) -> list[View]:
-    """The leaderboard."""
-    return [_row(found, place, one) for place, one in enumerate(found.ranked, start=1)]
-
-
-def _row(found: Board, place: int, one: Standing) -> View:
-    score, cover, pair = one.score, found.covers[one.system], found.against_best.get(one.system)
-    known = not math.isnan(score.low)
-    return {
-        "place": place,
-        "name": name(one.system),
-        "score": percent(score.estimate),
-        "value": f"{score.estimate:.6f}" if one.topics else "",
-        "range": percent_range(score),
-        "low": f"{100 * score.low:.1f}" if known else "",
-        "width": f"{100 * (score.high - score.low):.1f}" if known else "",
-        "at": f"{100 * score.estimate:.1f}" if one.topics else "",
-        "behind": "–" if pair is None else points(_negated(pair.difference)),
-        "told": "" if pair is None else "told apart" if pair.told_apart else "not told apart",
-        "graded": f"{cover.passages - cover.ungraded} of {cover.passages}",
-        "skipped": len(cover.skipped),
-    }
-
-
-def _negated(found: IntervalEstimate) -> IntervalEstimate:
+def negated(found: IntervalEstimate) -> IntervalEstimate:
+    """The difference the other way round."""
     return IntervalEstimate(-found.estimate, -found.high, -found.low)
 
 
 def _sentences(evidence: GradingEvidence, found: Board, asked: Sequence[QuestionSummary]) -> list[str]:
-    level, best = evidence.sources.level, found.best
+    level, best = evidence.sources.interval, found.best
     if best is None:
         answered = sum(one.passages > 0 for one in asked)
         first = f"{answered} of {len(asked)} questions are answered by some passage at tau\u00a0{found.tau:g}."
@@ -158,35 +128,13 @@ def _ungraded(found: Board) -> list[str]:
     ]
 
 
-def _best_card(found: Board) -> list[View]:
+def _chances(found: Board) -> list[View] | None:
+    """How often each system is first, the best ones; None where no systems are compared."""
     if found.comparison is None or found.best is None:
-        return []
+        return None
     shares = sorted(found.comparison.best.items(), key=lambda one: -one[1] if one[1] == one[1] else 0.0)
-    bars = [
+    return [
         {"name": name(who), "share": round(100 * share), "text": chance(share, short=True)}
         for who, share in shares[:NAMED]
         if not math.isnan(share)
     ]
-    sentence = "How often each system is first when queries are drawn anew from those at hand."
-    return [{"heading": "Probability of being best", "answer": "", "sentence": sentence, "chances": bars}]
-
-
-def _questions_card(evidence: GradingEvidence, asked: Sequence[QuestionSummary]) -> View:
-    dead, universal = sum(one.dead for one in asked), sum(one.universal for one in asked)
-    by = "systems" if evidence.systems.runs else "passages"
-    return {
-        "heading": "Questions that some passage answers",
-        "answer": f"{sum(one.passages > 0 for one in asked)} of {len(asked)}",
-        "sentence": f"{dead} are answered by none of the {by}, {universal} by all: neither kind tells {by} apart.",
-        "chances": [],
-    }
-
-
-def _replies_card(evidence: GradingEvidence) -> View:
-    bad, size = evidence.graded.unparsed, len(evidence.graded.grades)
-    return {
-        "heading": "Replies that fit no rule",
-        "answer": f"{bad} of {size}",
-        "sentence": f"A share of {percent(bad / size, 1)}; their grade is unknown, never 0." if size else "",
-        "chances": [],
-    }

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from examcore import IntervalEstimate
+from grading._printing import aligned
+from grading.reports._argue import IGNORED, REWARDED, SentenceOutcome
 from grading.reports._argue_scores import MEASURES, ReportScore, RunScore
-from grading.reports._sentence_flow import IGNORED, REWARDED, SentenceOutcome
 
 FEW = 60
 """Sentences that are listed without being asked for."""
@@ -125,14 +126,12 @@ def _remarks(runs: Sequence[RunScore]) -> list[str]:
                 why = "precision or recall is" if name == "f1" else "0 of 0"
                 found.append(f"run {one.run}: {name} undefined ({why}) on {_topics(topics)}, which its mean leaves out")
         if one.missing:
-            found.append(f"run {one.run}: {_topics(one.missing)} without a report: {_told(one)}")
+            left_out = "left out, so that it stands on fewer topics than others"
+            effect_told = "recall and F1 are 0 there" if one.filled else left_out
+            found.append(f"run {one.run}: {_topics(one.missing)} without a report: {effect_told}")
         if one.unjudged:
             found.append(f"run {one.run}: {one.unjudged} sentences or citations without an outcome count for nothing")
     return found
-
-
-def _told(one: RunScore) -> str:
-    return "recall and F1 are 0 there" if one.filled else "left out, so that it stands on fewer topics than others"
 
 
 def _topics(names: Sequence[str]) -> str:
@@ -145,8 +144,7 @@ def _table(runs: Sequence[RunScore]) -> list[str]:
     for one in runs:
         rows.append((one.run, str(len(one.topics)), "macro", *(_shown(one.macro[name]) for name in MEASURES)))
         rows.append(("", "", "micro", *(_shown(one.micro[name]) for name in MEASURES)))
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return aligned(rows)
 
 
 def _shown(found: IntervalEstimate) -> str:
@@ -157,8 +155,9 @@ def _shown(found: IntervalEstimate) -> str:
 
 
 def _report_lines(report: ReportScore, judged: Sequence[SentenceOutcome]) -> list[str]:
-    shown = (f"{name} {_ratio(report.value(name), report.ratios[name])}" for name in ("precision", "recall"))
-    head = f"run {report.run}, topic {report.topic}: {', '.join(shown)}, F1 {_value(report.value('f1'))}"
+    ratios = ((name, report.value(name), *report.ratios[name]) for name in ("precision", "recall"))
+    shown = ", ".join(f"{name} {_value(value)} ({part:g} of {whole:g})" for name, value, part, whole in ratios)
+    head = f"run {report.run}, topic {report.topic}: {shown}, F1 {_value(report.value('f1'))}"
     own = [one for one in judged if (one.run, one.topic) == (report.run, report.topic)]
     pairs = ((f"  {one.index:>3}  {_numbered(one)}  {_cut(one.text)}", f"           {one.why}") for one in own)
     return [head, *(line for pair in pairs for line in pair)]
@@ -171,10 +170,6 @@ def _numbered(one: SentenceOutcome) -> str:
     units = {unit.document: unit.outcome for unit in one.units}
     each = [units[name] for name in dict(one.supported) if units.get(name) is not None]
     return " ".join(f"#{found} {effect(found)}" for found in each) or "#? ?"
-
-
-def _ratio(value: float, counts: Sequence[float]) -> str:
-    return f"{_value(value)} ({counts[0]:g} of {counts[1]:g})"
 
 
 def _value(value: float) -> str:

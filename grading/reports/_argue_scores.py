@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean, bootstrap_of_sums
-from grading._records import BankQuestion, SystemReport
-from grading.reports._sentence_flow import IGNORED, PENALISED, REWARDED, SentenceOutcome
+from examcore import IntervalEstimate, bootstrap_of_sums
+from grading._records import SAMPLING, BankQuestion, Sampling, SystemReport
+from grading.reports._argue import IGNORED, PENALISED, REWARDED, SentenceOutcome
 
 Floats = NDArray[np.float64]
 WEIGHTS = {"vital": 2.0, "okay": 1.0}
@@ -50,8 +51,8 @@ class ReportScore:
     def value(self, measure: str) -> float:
         """A measure from 0 to 1; NaN where its denominator is zero."""
         if measure == "f1":
-            return 0.0 if self.missing else f1(self.value("precision"), self.value("recall"))
-        return _ratio(*self.ratios[measure])
+            return 0.0 if self.missing else float(f1(self.value("precision"), self.value("recall")))
+        return float(_ratios(np.array(self.ratios[measure])))
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,11 @@ class RunScore:
     filled: bool
 
 
-def f1(precision: float, recall: float) -> float:
+def f1(precision: ArrayLike, recall: ArrayLike) -> Floats:
     """The harmonic mean of both; NaN where one is NaN, and its limit 0 where both are 0."""
-    if np.isnan(precision) or np.isnan(recall):
-        return np.nan
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    product, total = np.multiply(precision, recall), np.add(precision, recall)
+    found: Floats = np.divide(2 * product, total, out=np.where(total == 0, 0.0, np.nan), where=total > 0)
+    return found
 
 
 def score_reports(
@@ -99,10 +100,9 @@ def score_reports(
 def score_runs(
     scores: Sequence[ReportScore],
     nuggets: Sequence[BankQuestion],
+    sampling: Sampling = SAMPLING,
     *,
     missing: Missing = "zero",
-    level: float = INTERVAL_LEVEL,
-    seed: int = 0,
 ) -> list[RunScore]:
     """Each run over all topics that any run has a report on, in the order of the reports."""
     topics = list(dict.fromkeys(one.topic for one in scores))
@@ -112,7 +112,7 @@ def score_runs(
         absent = [topic for topic in topics if topic not in own]
         blank = {topic: _blank(run, topic, [one for one in nuggets if one.query == topic]) for topic in absent}
         each = {**own, **blank} if missing == "zero" else own
-        found.append(_over_topics(run, [each[one] for one in topics if one in each], tuple(absent), level, seed))
+        found.append(_over_topics(run, [each[one] for one in topics if one in each], tuple(absent), sampling))
     return found
 
 
@@ -173,24 +173,22 @@ def _score(report: SystemReport, judged: Sequence[SentenceOutcome], nuggets: Seq
 
 def _blank(run: str, topic: str, nuggets: Sequence[BankQuestion]) -> ReportScore:
     """A topic without a report: none of its nuggets is stated, and there is no sentence to be right or wrong."""
-    ratios = dict.fromkeys(RATIOS, (0.0, 0.0))
-    ratios |= {"recall": (0.0, float(len(nuggets))), "recall_weighted": (0.0, _weight(nuggets))}
-    return ReportScore(run, topic, 0, dict.fromkeys(sorted(REWARDED | PENALISED | IGNORED), 0), 0, ratios, missing=True)
+    return replace(_score(SystemReport(run, topic, ()), [], nuggets), missing=True)
 
 
 def _weight(nuggets: Sequence[BankQuestion]) -> float:
     return float(sum(WEIGHTS[one.importance] for one in nuggets))
 
 
-def _over_topics(
-    run: str, scores: Sequence[ReportScore], missing: tuple[str, ...], level: float, seed: int
-) -> RunScore:
+def _over_topics(run: str, scores: Sequence[ReportScore], missing: tuple[str, ...], sampling: Sampling) -> RunScore:
     values = {name: np.array([one.value(name) for one in scores]) for name in MEASURES}
     counts = {name: np.array([one.ratios[name] for one in scores]) for name in RATIOS}
-    macro = {name: bootstrap_mean(found[~np.isnan(found)], level=level, seed=seed) for name, found in values.items()}
-    micro = {name: bootstrap_of_sums(_ratios, counts[name], level=level, seed=seed) for name in RATIOS}
-    both = np.hstack([counts["precision"], counts["recall"]])
-    micro["f1"] = bootstrap_of_sums(_f1s, both, level=level, seed=seed)
+    macro = {name: sampling.mean(found[~np.isnan(found)]) for name, found in values.items()}
+    of_sums = partial(bootstrap_of_sums, level=sampling.level, draws=sampling.draws, seed=sampling.seed)
+    micro = {name: of_sums(_ratios, counts[name]) for name in RATIOS}
+    micro["f1"] = of_sums(
+        lambda sums: f1(_ratios(sums[:, :2]), _ratios(sums[:, 2:])), np.hstack([counts["precision"], counts["recall"]])
+    )
     return RunScore(
         run=run,
         topics=tuple(one.topic for one in scores if not one.missing),
@@ -209,18 +207,7 @@ def _over_topics(
 
 
 def _ratios(sums: Floats) -> Floats:
-    """The first column over the second, NaN where that is zero."""
-    found: Floats = np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
+    """The first of each pair `[..., 2]` over the second, NaN where that is zero."""
+    first, second = sums[..., 0], sums[..., 1]
+    found: Floats = np.divide(first, second, out=np.full(np.shape(second), np.nan), where=second > 0)
     return found
-
-
-def _f1s(sums: Floats) -> Floats:
-    """F1 of precision (the first two columns) and recall (the others), as `f1`."""
-    precision, recall = _ratios(sums[:, :2]), _ratios(sums[:, 2:])
-    total = precision + recall
-    found: Floats = np.divide(2 * precision * recall, total, out=np.where(total == 0, 0.0, np.nan), where=total > 0)
-    return found
-
-
-def _ratio(numerator: float, denominator: float) -> float:
-    return float(numerator / denominator) if denominator else np.nan

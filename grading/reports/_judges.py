@@ -12,9 +12,40 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from examcore import CachedLanguageModel, Likelihoods, NoReply, Prompt
-from grading.reports._judge_prompts import SYSTEM, prompt_for
 from grading.reports._judging_material import Ask, Decision, ReportMaterial
 
+VERSION = "argue-1"
+"""Of the prompts below; it is part of every prompt's system text and so of the key that replies are kept under."""
+SYSTEM = f"You check sentences of reports against rules and sources. Reply Yes or No. ({VERSION})"
+PROMPTS = {
+    "supported": (
+        'Source:\n"""\n{document}\n"""\n\nSentence: {sentence}\n\n'
+        "Does the source say what the sentence says? Yes, if reading the source alone shows that everything in the "
+        "sentence is so; No, if any part of it is missing there or said otherwise. Reply Yes or No."
+    ),
+    "answers": (
+        "Sentence: {sentence}\nQuestion: {question}\nAcceptable answer: {answer}\n\n"
+        "Does the sentence answer the question with this answer, in whatever words? Reply Yes or No."
+    ),
+    "answers with an absence": (
+        "Sentence: {sentence}\nQuestion: {question}\n\n"
+        "Does the sentence say that no answer to this very question is known or was found? Reply Yes or No."
+    ),
+    "claims_absence": (
+        "Sentence: {sentence}\n\n"
+        "Does the sentence say that some information is not available, not known or was not found? Reply Yes or No."
+    ),
+    "needs_citation": (
+        "{request}{earlier}Sentence: {sentence}\n\n"
+        "Does the sentence need a citation of a source? No, if it only introduces, repeats what was asked or sums up "
+        "cited sentences; Yes, if it states facts of its own. Reply Yes or No."
+    ),
+    "repeats": (
+        'Report so far:\n"""\n{before}\n"""\n\nNext sentence: {sentence}\n\n'
+        "Does the report so far say already what the next sentence claims? Reply Yes or No."
+    ),
+}
+"""What a language model is asked about a sentence of a report, one prompt for each of ARGUE's questions."""
 WORDS = (" Yes", " No")
 REPLY_TOKENS = 8
 """Room for yes or no and a mark around it."""
@@ -24,6 +55,9 @@ HIDDEN_WORDS = 16
 
 LEAST_ROOM = 8
 """Tokens of a premise that a model must have room for."""
+
+WINDOW, OVERLAP = 200, 50
+"""Words of a window of a document, and of the overlap of two windows."""
 
 Entails = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """Pairs of premise and hypothesis to probabilities of entailment."""
@@ -66,12 +100,29 @@ class LanguageModelJudge:
         """The prompt, with as much of a document as the model can read beside it."""
         room = self._model.context_tokens - REPLY_TOKENS - HIDDEN_WORDS
         text = self._material.documents.get(ask.document, "")
-        found = prompt_for(ask, self._material, text)
+        found = _prompt_for(ask, self._material, text)
         while text and (size := self._model.count_tokens(SYSTEM + found.user + found.reply)) > room:
             self.cut.add(ask.document)
             text = text[: min(int(len(text) * room / size), len(text) - 1)]
-            found = prompt_for(ask, self._material, text)
+            found = _prompt_for(ask, self._material, text)
         return found
+
+
+def _prompt_for(ask: Ask, material: ReportMaterial, document: str) -> Prompt:
+    """The prompt of a question, with the document's text where it asks about one."""
+    before, request = material.before(ask), material.requests.get(ask.topic, "")
+    nugget = material.nugget(ask) if ask.kind == "answers" else None
+    is_absent = nugget is not None and ask.answer < 0
+    text = PROMPTS["answers with an absence" if is_absent else ask.kind].format(
+        sentence=material.sentence(ask),
+        document=document,
+        question=nugget.question if nugget else "",
+        answer=nugget.answers[ask.answer].text if nugget and not is_absent else "",
+        request=f"The report was asked for so: {request}\n\n" if request else "",
+        earlier="".join(f"Earlier in the report: {one}\n" for one in before[-5:]),
+        before="\n".join(before) or "(nothing)",
+    )
+    return Prompt(text, system=SYSTEM, reply="Reply:")
 
 
 class EntailmentJudge:
@@ -82,21 +133,8 @@ class EntailmentJudge:
     an absence is claimed are no questions of entailment, but for a sentence that cites something: it is judged by that.
     """
 
-    def __init__(
-        self,
-        entails: Entails,
-        material: ReportMaterial,
-        *,
-        threshold: float = 0.5,
-        window: int = 200,
-        overlap: int = 50,
-    ) -> None:
-        if not 0 < threshold < 1:
-            raise ValueError(f"threshold: {threshold}; wanted a probability between 0 and 1")
-        if not 0 <= overlap < window:
-            raise ValueError(f"overlap: {overlap} words; wanted fewer than the window's {window}")
+    def __init__(self, entails: Entails, material: ReportMaterial, *, threshold: float = 0.5) -> None:
         self._entails, self._material, self._threshold = entails, material, threshold
-        self._window, self._overlap = window, overlap
 
     def decide(self, asks: Sequence[Ask]) -> list[Decision]:
         """One decision per question; its reason is the highest probability of entailment."""
@@ -118,17 +156,11 @@ class EntailmentJudge:
     def _pairs(self, ask: Ask) -> list[tuple[str, str]]:
         sentence = self._material.sentence(ask)
         if ask.kind == "supported":
-            return [(one, sentence) for one in self._windows(self._material.documents[ask.document])]
+            return [(one, sentence) for one in _windows(self._material.documents[ask.document])]
         if ask.kind == "repeats":
             return [(one, sentence) for one in self._material.before(ask)]
         nugget = self._material.nugget(ask)
         return [(sentence, f"{nugget.question} {nugget.answers[ask.answer].text}")]
-
-    def _windows(self, text: str) -> list[str]:
-        words = text.split()
-        step = self._window - self._overlap
-        starts = range(0, max(len(words) - self._overlap, 1), step)
-        return [" ".join(words[start : start + self._window]) for start in starts]
 
 
 def cross_encoder(name: str) -> Entails:
@@ -162,6 +194,12 @@ def cross_encoder(name: str) -> Entails:
         return [max(float(next(found)) for _ in some) for some in parts]
 
     return entails
+
+
+def _windows(text: str) -> list[str]:
+    words = text.split()
+    starts = range(0, max(len(words) - OVERLAP, 1), WINDOW - OVERLAP)
+    return [" ".join(words[start : start + WINDOW]) for start in starts]
 
 
 def premise_parts(tokenizer: Any, premise: str, hypothesis: str, longest: int) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from examcore import json_kind, shown_json
-from grading._table_rows import FileRow, read_rows
+from grading._file_rows import FileRow, read_rows
 from grading.formats._file_faults import Fault
 from grading.reports._judging_material import Ask, Decision, ReportMaterial
 

@@ -1,4 +1,8 @@
-"""EXAM-Cover: the share of a query's questions that the first k passages of a ranking answer (EXAM++ 2024, eq. 1)."""
+"""What grades say of rankings and passages (EXAM++ 2024): EXAM-Cover (eq. 1) and EXAM-Label (eq. 2).
+
+EXAM-Cover is the share of a query's questions that the first k passages of a ranking answer, EXAM-Label a passage's
+best grade over the questions, as relevance judgements.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,6 @@ from typing import NamedTuple
 from grading._records import Bank
 from grading.formats._grades import ReadGrades, parsed
 from grading.formats._trec import TrecRun
-from grading.scores._labels import require_tau
 
 BUDGET = 20
 """Passages that count per query (section 4.3.1)."""
@@ -53,6 +56,13 @@ class Cover:
         return sum(len(one.ungraded) for one in self.queries.values())
 
 
+class Labels(NamedTuple):
+    """Query -> passage -> best grade, and the `(query, passage)` pairs without a parsed grade, which have no label."""
+
+    best: dict[str, dict[str, float]]
+    unlabelled: tuple[tuple[str, str], ...]
+
+
 def cover(graded: ReadGrades, run: TrecRun, tau: float, k: int = BUDGET, bank: Bank | None = None) -> Cover:
     """EXAM-Cover@k,tau of a run for every query of the bank: `|{r: max grade(p, r) >= tau}| / |bank|`.
 
@@ -73,6 +83,41 @@ def cover(graded: ReadGrades, run: TrecRun, tau: float, k: int = BUDGET, bank: B
         tuple(query for query in bank if query not in run.rankings),
         tuple(query for query in run.rankings if query not in bank),
     )
+
+
+def exam_labels(graded: ReadGrades) -> Labels:
+    """`EXAM-Label(p) = max_r grade(p, r)` of every passage with a parsed grade."""
+    best: dict[str, dict[str, float]] = {}
+    without: list[tuple[str, str]] = []
+    for query, passages in graded.by_passage.items():
+        for passage, grades in passages.items():
+            known = [grade for _, grade in parsed(grades)]
+            if known:
+                best.setdefault(query, {})[passage] = max(known)
+            else:
+                without.append((query, passage))
+    return Labels(best, tuple(without))
+
+
+def exam_qrels(labels: Labels, tau: float | None = None) -> dict[str, dict[str, int]]:
+    """Labels as qrels: the grades themselves, or with `tau` 1 for labels of at least `tau` and 0 for others.
+
+    The paper's experiments use graded labels for nDCG and tau as trec_eval's relevance level for the binary measures:
+    qrels without tau, measured at level tau. Raises `ValueError` for a tau that is not above 0, and without tau for a
+    label that is not a whole number.
+    """
+    if tau is not None:
+        require_tau(tau)
+    return {
+        query: {passage: _level(query, passage, label, tau) for passage, label in passages.items()}
+        for query, passages in labels.best.items()
+    }
+
+
+def require_tau(tau: float) -> None:
+    """Refuse a tau that is not finite or not above 0, the grade of a passage that does not answer."""
+    if not 0 < tau < math.inf:
+        raise ValueError(f"tau: {tau:g}; wanted above 0, the grade for no answer, and finite")
 
 
 def require_common(run: TrecRun, bank: Bank) -> None:
@@ -97,3 +142,11 @@ def _covered(
     ungraded = tuple(one for one in top if one not in known)
     unknown = not questions or (bool(top) and not known)
     return Covered(math.nan if unknown else len(found) / len(questions), found, len(top), ungraded)
+
+
+def _level(query: str, passage: str, label: float, tau: float | None) -> int:
+    if tau is not None:
+        return int(label >= tau)
+    if label != int(label):
+        raise ValueError(f"passage {passage!r} of query {query!r}: label {label:g}; wanted whole grades, or --tau")
+    return int(label)

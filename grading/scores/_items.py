@@ -17,8 +17,7 @@ from grading._records import QuestionKey
 from grading.formats._grades import ReadGrades, parsed
 from grading.formats._score_tables import grid_of
 from grading.formats._trec import TrecRun
-from grading.scores._cover import BUDGET, require_common
-from grading.scores._labels import require_tau
+from grading.scores._cover import BUDGET, require_common, require_tau
 
 FEWEST = 10
 """Fewer systems or passages than this cannot estimate an item response model."""

@@ -11,26 +11,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean, json_kind, read_text, shown_json
-from grading._records import Grade
-from grading._table_rows import Columns, FileRow, has_suffix, read_rows
+from examcore import IntervalEstimate, json_kind, read_text, shown_json
+from grading._file_rows import Columns, FileRow, has_suffix, read_rows
+from grading._records import SAMPLING, Grade, Sampling
 from grading.formats._grades import ReadGrades
 from grading.formats._score_tables import SYSTEM, ScoreTable, table_of
 
 SUPPORT: Mapping[str, float] = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
 IMPORTANCE: Mapping[str, float] = {"vital": 1.0, "okay": 0.5}
-METRICS = (
+Metric = Literal[
     "strict_vital_score",
     "vital_score",
     "strict_weighted_score",
     "weighted_score",
     "strict_all_score",
     "all_score",
-)
+]
+METRICS: tuple[str, ...] = get_args(Metric)
 """The names of the published metric files."""
 
 _TOPIC: Columns = {"qid": ("topic", "topic_id", "query_id")}
@@ -120,16 +121,11 @@ def topic_scores(nuggets: Sequence[Nugget]) -> dict[str, float]:
     return scores
 
 
-def score_run(
-    assignments: Assignments, *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
-) -> NuggetScores:
+def score_run(assignments: Assignments, sampling: Sampling = SAMPLING) -> NuggetScores:
     """The scores per topic and their means with bootstrap intervals over topics."""
     topics = {topic: topic_scores(nuggets) for topic, nuggets in assignments.topics.items()}
     values = {metric: np.array([scores[metric] for scores in topics.values()]) for metric in METRICS}
-    overall = {
-        metric: bootstrap_mean(found[np.isfinite(found)], level=level, draws=draws, seed=seed)
-        for metric, found in values.items()
-    }
+    overall = {metric: sampling.mean(found[np.isfinite(found)]) for metric, found in values.items()}
     undefined = {metric: [topic for topic, scores in topics.items() if np.isnan(scores[metric])] for metric in METRICS}
     return NuggetScores(assignments.run, topics, overall, {name: left for name, left in undefined.items() if left})
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore import INTERVAL_LEVEL, Indices, IntervalEstimate, bootstrap, kendall
-from grading._records import SystemScores
+from examcore import Indices, IntervalEstimate, kendall
+from grading._records import SAMPLING, Sampling, SystemScores
 from grading.formats._grades import ReadGrades
 from grading.formats._trec import Qrels
-from grading.scores._labels import exam_labels
+from grading.scores._cover import exam_labels
 
 FOLDS = 5
 """The usual number of folds, if there are as many queries."""
@@ -50,13 +50,7 @@ def candidates(graded: ReadGrades) -> tuple[float, ...]:
 
 
 def choose_by_passages(
-    graded: ReadGrades,
-    official: Qrels,
-    *,
-    rel: int = 1,
-    folds: int | None = None,
-    level: float = INTERVAL_LEVEL,
-    seed: int = 0,
+    graded: ReadGrades, official: Qrels, sampling: Sampling = SAMPLING, *, rel: int = 1, folds: int | None = None
 ) -> Choice:
     """The tau whose labels `EXAM-Label(p) >= tau` agree best with official judgements `>= rel`, by Cohen's kappa.
 
@@ -80,16 +74,15 @@ def choose_by_passages(
     def agreement(chosen: Indices, which: Indices) -> float:
         return kappa(counts[chosen, which].sum(axis=0))
 
-    return _choose(agreement, taus, len(queries), folds, level, seed)
+    return _choose(agreement, taus, len(queries), folds, sampling)
 
 
 def choose_by_leaderboard(
     tables: Mapping[float, SystemScores],
     official: Mapping[str, float],
+    sampling: Sampling = SAMPLING,
     *,
     folds: int | None = None,
-    level: float = INTERVAL_LEVEL,
-    seed: int = 0,
 ) -> Choice:
     """The tau whose leaderboard of systems (means over queries) agrees best with the official one, by Kendall's tau-b.
 
@@ -112,7 +105,7 @@ def choose_by_leaderboard(
         # Without the last digits, in which equal means differ by the order of summation.
         return float(kendall(np.round(totals / sizes, 12), wanted, np.ones(len(systems))))
 
-    return _choose(agreement, tuple(tables), len(queries), folds, level, seed)
+    return _choose(agreement, tuple(tables), len(queries), folds, sampling)
 
 
 def kappa(table: Floats) -> float:
@@ -124,9 +117,7 @@ def kappa(table: Floats) -> float:
     return float((np.trace(table) / total - expected) / (1 - expected)) if expected < 1 else np.nan
 
 
-def _choose(
-    agreement: Agreement, taus: Sequence[float], queries: int, folds: int | None, level: float, seed: int
-) -> Choice:
+def _choose(agreement: Agreement, taus: Sequence[float], queries: int, folds: int | None, sampling: Sampling) -> Choice:
     if queries < 2:
         raise ValueError(
             f"queries: {queries} with grades and judgements; wanted at least 2, to choose on one and test on another"
@@ -135,13 +126,13 @@ def _choose(
         raise ValueError(f"folds: {folds} of {queries} queries; wanted at most one fold per query")
     parts = min(FOLDS, queries) if folds is None else folds
     everything = np.arange(queries)
-    curve = [bootstrap(partial(_at, agreement, row), queries, level=level, seed=seed) for row in range(len(taus))]
+    curve = [sampling.of(partial(_at, agreement, row), queries) for row in range(len(taus))]
     if all(np.isnan(one.estimate) for one in curve):
         raise ValueError("agreement: undefined at every tau, because one side does not vary; wanted scores that differ")
     chosen = np.zeros(queries, dtype=np.intp)
-    for held_out in np.array_split(np.random.default_rng(seed).permutation(queries), parts):
+    for held_out in np.array_split(np.random.default_rng(sampling.seed).permutation(queries), parts):
         chosen[held_out] = _best(agreement, len(taus), np.setdiff1d(everything, held_out))
-    held_out_agreement = bootstrap(lambda which: agreement(chosen[which], which), queries, level=level, seed=seed)
+    held_out_agreement = sampling.of(lambda which: agreement(chosen[which], which), queries)
     counts = {tau: int(np.sum(chosen == row)) for row, tau in enumerate(taus) if np.any(chosen == row)}
     return Choice(
         taus[_best(agreement, len(taus), everything)],

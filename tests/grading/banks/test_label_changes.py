@@ -11,7 +11,7 @@ import pytest
 from grading._records import BankQuestion, Grade, KeyAnswer
 from grading.banks._label_changes import LabelChange, bank_difference, label_changes
 from grading.formats._grades import ReadGrades
-from grading.scores._labels import exam_labels
+from grading.scores._cover import exam_labels
 
 A, B, C = (BankQuestion(name, "q", f"What is {name}?", (KeyAnswer(name),)) for name in "abc")
 GRADES = [

@@ -14,6 +14,7 @@ import pytest
 import typer
 
 from grading.commands import _reports as commands
+from grading.commands import _texts as texts
 from grading.formats._bank_files import write_bank
 from irt.commands import with_records
 from tests import shared_data
@@ -228,12 +229,12 @@ def test_an_outcome_that_the_files_contradict_is_named(
 
 
 def test_two_texts_are_compared_by_all_measures(capsys: pytest.CaptureFixture[str]) -> None:
-    commands.similarity("a b c", ["a b d"], as_json=True)
+    texts.similarity("a b c", ["a b d"], as_json=True)
     found = json.loads(capsys.readouterr().out)
     assert found["score"] == found["jaccard"] == pytest.approx((2 * 2 / 4 + 1 / 3) / 3)
     assert found["dice"] == pytest.approx((2 * 4 / 6 + 2 / 4) / 3)
     assert found["by_length"] == {"1": 0.5, "2": pytest.approx(1 / 3)}
-    commands.similarity("a b c", ["x", "a b c"], measure="block", weights="1")
+    texts.similarity("a b c", ["x", "a b c"], measure="block", weights="1")
     assert capsys.readouterr().out.startswith("block with weights 1,0,0: 1.000\n")
 
 
@@ -241,13 +242,13 @@ def test_two_files_are_compared_line_by_line(tmp_path: Path, capsys: pytest.Capt
     first, second = tmp_path / "a.txt", tmp_path / "b.txt"
     first.write_text("a b c\nx y\n")
     second.write_text("a b d\tno\nq\tx y\r\n")
-    commands.similarity(str(first), [str(second)], as_json=True)
+    texts.similarity(str(first), [str(second)], as_json=True)
     found = json.loads(capsys.readouterr().out)
     scores = [one["score"] for one in found["lines"]]
     assert scores == [pytest.approx(4 / 9), 1.0]
     assert found["score"]["estimate"] == pytest.approx(sum(scores) / 2)
     assert found["score"]["low"] == pytest.approx(4 / 9)
-    commands.similarity(str(first), [str(second)])
+    texts.similarity(str(first), [str(second)])
     assert "mean jaccard of 2 pairs with weights 2,1,0: 0.722 [" in capsys.readouterr().out
 
 
@@ -276,7 +277,7 @@ def test_texts_that_cannot_be_compared_are_refused(
         return str(tmp_path / word.lower()) if word.isupper() else word
 
     with pytest.raises(ValueError, match=match):
-        commands.similarity(named(text), [named(one) for one in gold], **options)  # type: ignore[arg-type]
+        texts.similarity(named(text), [named(one) for one in gold], **options)  # type: ignore[arg-type]
 
 
 def test_from_the_command_line_bad_input_is_one_line_and_status_2(example: tuple[Path, Path, Path]) -> None:

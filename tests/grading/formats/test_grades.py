@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from grading._records import Grade
-from grading.formats._bank_files import read_bank
-from grading.formats._bank_questions import read_bank_questions
+from grading.formats._bank_files import read_bank, read_bank_questions
 from grading.formats._grades import read_grades
 
 

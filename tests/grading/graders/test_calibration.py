@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 
 from examcore import Exam, Likelihoods, NoReply, Prompt, Question
-from grading.formats._margin_files import read_margin
 from grading.graders._assessor import ChoiceLikelihoods
-from grading.graders._calibration import Calibration, Trial, TrialLikelihoods, calibrate, read_trials, trials_of
+from grading.graders._calibration import (
+    Calibration,
+    Trial,
+    TrialLikelihoods,
+    calibrate,
+    read_margin,
+    read_trials,
+    trials_of,
+)
 from tests.grading.scripted import asking
 from tests.scripted_model import ScriptedModel
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from examcore import Exam, Likelihoods, Question
-from grading.formats._articles import articles_of
-from grading.formats._passages import Passage
-from grading.graders._choices import ABSTAINED, RIGHT, WRONG, ChoiceReader, supported
+from grading.formats._passages import Passage, articles_of
+from grading.graders._choices import ABSTAINED, RIGHT, WRONG, choice_reader, supported
 from tests.grading.scripted import asking
 from tests.scripted_model import ScriptedModel
 
@@ -24,7 +23,7 @@ def question(name: str, *choices: str, topic: str = "bread", **more: str) -> Que
 def read(passages: list[Passage], *questions: Question, path: Path, margin: float = 1.0) -> dict[tuple[str, str], str]:
     exam = Exam(questions)
     articles = articles_of(exam, passages)
-    reader = ChoiceReader(asking(ScriptedModel(), path), exam, articles, margin)
+    reader = choice_reader(asking(ScriptedModel(), path), exam, articles, margin)
     return {(one.grade.passage, one.grade.question): one.rule for one in reader.grade(articles.pairs)}
 
 
@@ -42,7 +41,7 @@ def test_an_article_answers_what_a_passage_supports_wrong_or_right_and_else_abst
 def test_wrong_and_abstained_are_both_0_and_say_why(tmp_path: Path) -> None:
     exam = Exam((question("q1"),))
     articles = articles_of(exam, [Passage("bread", "p1", "sand"), Passage("bread", "p2", "flour")])
-    wrong, none = ChoiceReader(asking(ScriptedModel(), tmp_path), exam, articles).grade(articles.pairs)
+    wrong, none = choice_reader(asking(ScriptedModel(), tmp_path), exam, articles).grade(articles.pairs)
     assert (wrong.grade.grade, wrong.grade.answer, wrong.grade.reply) == (
         0,
         "sand",

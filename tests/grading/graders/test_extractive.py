@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from examcore import ReplyStore
 from grading._records import BankQuestion, KeyAnswer
 from grading.formats._passages import Passage, PassageQuestion
-from grading.graders._extractive import ExtractiveGrader, Span, TransformersReader, best_span, load_reader
+from grading.graders._extractive import Span, TransformersReader, best_span, extractive_grader, load_reader
 from ragexam.cli import app
 
 WORDS = "the outer layer of skin is called epidermis . what ? moon raises tides a baker kneads bread with salt".split()  # noqa: SIM905
@@ -90,7 +90,7 @@ class Fixed:
 def graded(texts: list[str], store: ReplyStore, threshold: float = 0.0, reader: Fixed | None = None) -> list[Any]:
     question = BankQuestion("q1", "skin", "What is the outer layer called?", (KeyAnswer("the epidermis"),))
     pairs = [PassageQuestion(question, Passage("skin", f"p{n}", text)) for n, text in enumerate(texts)]
-    found = ExtractiveGrader(reader or Fixed(), store, threshold).grade(pairs)
+    found = extractive_grader(reader or Fixed(), store, threshold).grade(pairs)
     return [(one.grade.grade, one.rule, one.grade.answer) for one in found]
 
 

@@ -11,8 +11,15 @@ from grading._records import BankQuestion, Combine, KeyAnswer
 from grading.formats._grades import read_grades
 from grading.formats._passages import Passage, PassageQuestion
 from grading.graders._assessor import TOGETHER
-from grading.graders._graders import RELEVANCE, DirectRelevance, QaGrader, SelfRating
-from grading.graders._running import grade_all, summary, write_grades
+from grading.graders._graders import (
+    RELEVANCE,
+    direct_relevance,
+    grade_all,
+    qa_grader,
+    self_rating,
+    summary,
+    write_grades,
+)
 from tests.grading.scripted import asking
 from tests.scripted_model import ScriptedModel
 
@@ -25,7 +32,9 @@ def pair(
 
 
 def graded(reply: str, one: PassageQuestion, path: Path, verify: str = "words") -> tuple[float, str, str]:
-    grader = QaGrader(asking(ScriptedModel(lambda prompt: "Yes." if prompt.reply == "Reply:" else reply), path), verify)  # type: ignore[arg-type]
+    grader = qa_grader(
+        asking(ScriptedModel(lambda prompt: "Yes." if prompt.reply == "Reply:" else reply), path), verify
+    )  # type: ignore[arg-type]
     (found,) = grader.grade([one])
     return found.grade.grade, found.rule, found.grade.answer
 
@@ -60,30 +69,30 @@ def test_a_model_verifies_only_what_the_words_reject_and_its_full_stop_is_no_no(
     assert graded("the outermost one", pair("epidermis"), tmp_path, "model") == (1, "verified", "the outermost one")
     assert graded("unanswerable", pair("epidermis", passage="p3"), tmp_path, "model")[:2] == (0, "unanswerable")
     model = ScriptedModel(lambda prompt: "No" if prompt.reply == "Reply:" else "epidermis")
-    grader = QaGrader(asking(model, tmp_path), "model")
+    grader = qa_grader(asking(model, tmp_path), "model")
     (found,) = grader.grade([pair("epidermis", passage="p2")])
     assert (found.rule, len(model.asked)) == ("match", 1)
 
 
 def test_a_verification_that_fits_no_rule_is_unparsed(tmp_path: Path) -> None:
     model = ScriptedModel(lambda prompt: "perhaps" if prompt.reply == "Reply:" else "the outermost one")
-    (found,) = QaGrader(asking(model, tmp_path), "model").grade([pair("epidermis")])
+    (found,) = qa_grader(asking(model, tmp_path), "model").grade([pair("epidermis")])
     assert math.isnan(found.grade.grade)
     assert (found.rule, found.grade.reply) == ("unparsed verification", "perhaps")
 
 
 def test_questions_without_a_key_are_left_out_and_counted(tmp_path: Path) -> None:
     pairs = [pair("epidermis"), pair(name="q2")]
-    found = grade_all(QaGrader(asking(ScriptedModel(lambda _: "epidermis"), tmp_path)), pairs)
+    found = grade_all(qa_grader(asking(ScriptedModel(lambda _: "epidermis"), tmp_path)), pairs)
     assert (len(found.graded), found.without_key) == (1, 1)
     with pytest.raises(ValueError, match=r"grader qa: no question has a key; wanted answers in the bank, or --grader"):
-        grade_all(QaGrader(asking(ScriptedModel(), tmp_path)), pairs[1:])
+        grade_all(qa_grader(asking(ScriptedModel(), tmp_path)), pairs[1:])
 
 
 def test_ratings_keep_their_order_over_several_groups(tmp_path: Path) -> None:
     pairs = [pair(passage=f"p{n}", name=f"q{n}") for n in range(TOGETHER + 9)]
     model = ScriptedModel(lambda prompt: str(int(prompt.user.rpartition("What is q")[2].rstrip("?")) % 6))
-    found = list(SelfRating(asking(model, tmp_path)).grade(pairs))
+    found = list(self_rating(asking(model, tmp_path)).grade(pairs))
     assert [one.grade.grade for one in found] == [n % 6 for n in range(len(pairs))]
     assert [one.grade.passage for one in found] == [one.passage.id for one in pairs]
 
@@ -92,7 +101,7 @@ def test_relevance_asks_once_per_passage_by_the_querys_text(tmp_path: Path) -> N
     model = ScriptedModel(lambda prompt: "2" if "Reply with one number" in prompt.user else "Yes.")
     pairs = [pair(name="q1"), pair(name="q2"), pair(name="q1", passage="p2")]
     for scale, grade in (("yes-no", 1), ("0-2", 2)):
-        grader = DirectRelevance(asking(model, tmp_path), scale, queries={"skin": "The integumentary system"})  # type: ignore[arg-type]
+        grader = direct_relevance(asking(model, tmp_path), scale, queries={"skin": "The integumentary system"})  # type: ignore[arg-type]
         found = list(grader.grade(grader.gradable(pairs)))
         assert [(one.grade.question, one.grade.passage, one.grade.grade) for one in found] == [
             (RELEVANCE, "p1", grade),
@@ -104,7 +113,7 @@ def test_relevance_asks_once_per_passage_by_the_querys_text(tmp_path: Path) -> N
 def test_shots_are_shown_with_both_ends_of_the_scale(tmp_path: Path) -> None:
     model = ScriptedModel(lambda _: "no")
     for shots, scale in ((0, "yes-no"), (4, "yes-no"), (4, "0-2")):
-        list(DirectRelevance(asking(model, tmp_path), scale, shots).grade([pair()]))  # type: ignore[arg-type]
+        list(direct_relevance(asking(model, tmp_path), scale, shots).grade([pair()]))  # type: ignore[arg-type]
     zero, words, levels = (one.user for one in model.asked)
     assert "Judgement:" not in zero
     assert words.count("Judgement: Yes") == words.count("Judgement: No") == 2
@@ -115,7 +124,7 @@ def test_the_summary_shows_what_could_not_be_parsed(tmp_path: Path) -> None:
     says = {"q0": "5", "q1": "...", "q2": "no number", "q3": "unanswerable"}
     model = ScriptedModel(lambda prompt: says[prompt.user.rpartition("What is ")[2].rstrip("?")])
     pairs = [pair(query=f"t{n // 2}", name=f"q{n}") for n in range(4)]
-    run = grade_all(SelfRating(asking(model, tmp_path)), pairs)
+    run = grade_all(self_rating(asking(model, tmp_path)), pairs)
     told = summary(run)
     assert told["grades"] == {"0": 1, "1": 1, "5": 1}
     assert told["unparsed"] == 1
@@ -129,13 +138,13 @@ def test_the_summary_shows_what_could_not_be_parsed(tmp_path: Path) -> None:
 
 def test_no_unparsed_reply_leaves_the_ends_of_the_share_open(tmp_path: Path) -> None:
     pairs = [pair(query=f"t{n}") for n in range(3)]
-    told = summary(grade_all(SelfRating(asking(ScriptedModel(lambda _: "3"), tmp_path)), pairs))
+    told = summary(grade_all(self_rating(asking(ScriptedModel(lambda _: "3"), tmp_path)), pairs))
     assert told["unparsed_share"] == {"estimate": 0.0, "low": None, "high": None}
 
 
 def test_the_prompt_holds_question_and_passage_and_the_scale(tmp_path: Path) -> None:
     model = ScriptedModel(lambda _: "3")
-    list(SelfRating(asking(model, tmp_path)).grade([pair()]))
+    list(self_rating(asking(model, tmp_path)).grade([pair()]))
     asked = model.asked[0].user
     assert "The text of p1 says something." in asked
     assert asked.endswith("Question: What is q1?")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+from grading._records import Sampling
 from grading.leaderboards._agreement import agree, read_judgements
 
 
@@ -53,10 +54,10 @@ def test_topics_are_resampled_from_ten_on_unless_asked_otherwise() -> None:
     def judged(topics: int) -> dict[str, dict[str, float]]:
         return {str(topic): {str(at): float(rng.integers(2)) for at in range(5)} for topic in range(topics)}
 
-    assert agree(judged(9), judged(9), draws=20).interval_over == "pairs"
-    assert agree(judged(10), judged(10), draws=20).interval_over == "topics"
-    assert agree(judged(9), judged(9), over="topics", draws=20).interval_over == "topics"
-    assert agree(judged(20), judged(20), over="pairs", draws=20).interval_over == "pairs"
+    assert agree(judged(9), judged(9), Sampling(draws=20)).interval_over == "pairs"
+    assert agree(judged(10), judged(10), Sampling(draws=20)).interval_over == "topics"
+    assert agree(judged(9), judged(9), Sampling(draws=20), over="topics").interval_over == "topics"
+    assert agree(judged(20), judged(20), Sampling(draws=20), over="pairs").interval_over == "pairs"
 
 
 def test_files_without_a_common_pair_are_refused() -> None:

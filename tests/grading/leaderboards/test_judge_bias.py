@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from grading._records import Sampling
 from grading.leaderboards._judge_bias import JudgedScores, favour, read_judged
 
 FAMILIES = ("g", "g", "g", "l", "l", "l", "o", "o")
@@ -62,21 +63,21 @@ def test_with_two_families_only_the_sum_of_the_judges_favours_is_known() -> None
 def test_the_interval_holds_the_truth_and_the_test_is_of_its_level() -> None:
     held = rejected = 0
     for seed in range(80):
-        interval = favour(simulated(0.5, seed), draws=5).favour
+        interval = favour(simulated(0.5, seed), Sampling(draws=5)).favour
         held += interval.low <= 0.5 <= interval.high
-        rejected += favour(simulated(0, seed + 500), draws=5).p <= 0.1
+        rejected += favour(simulated(0, seed + 500), Sampling(draws=5)).p <= 0.1
     assert 0.8 <= held / 80 <= 0.98
     assert rejected / 80 <= 0.1 + 2 * math.sqrt(0.1 * 0.9 / 80)
 
 
 def test_the_interval_excludes_zero_exactly_when_the_test_rejects_it() -> None:
     for seed in range(30):
-        found = favour(simulated(0.12, seed), draws=5)
+        found = favour(simulated(0.12, seed), Sampling(draws=5))
         assert (found.favour.low > 0 or found.favour.high < 0) == (found.p <= 0.1)
 
 
 def test_sampled_dealings_say_what_all_of_them_say() -> None:
-    exact, sampled = (favour(simulated(0.2, 3), draws=5, permutations=number) for number in (2000, 400))
+    exact, sampled = (favour(simulated(0.2, 3), Sampling(draws=5), permutations=number) for number in (2000, 400))
     assert (exact.exact, sampled.exact) == (True, False)
     assert exact.arrangements == math.comb(8, 3) * math.comb(5, 3)
     assert sampled.p == pytest.approx(exact.p, abs=0.05)

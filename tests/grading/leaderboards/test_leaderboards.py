@@ -7,8 +7,9 @@ import csv
 import numpy as np
 import pytest
 
+from grading._records import Sampling
 from grading.formats._score_tables import ScoreTable, table_of
-from grading.leaderboards._leaderboards import Sampling, correlate
+from grading.leaderboards._leaderboards import correlate
 from tests.shared_data import SHARED
 
 CAR = SHARED / "data" / "exam2021_car_y3" / "table4.csv"
@@ -60,7 +61,7 @@ def test_an_interval_over_systems_holds_the_truth_as_often_as_it_says() -> None:
         y = 0.8 * x + 0.6 * rng.normal(size=40)
         names = [f"s{at}" for at in range(40)]
         first, second = (board(dict(zip(names, scores, strict=True))) for scores in (x, y))
-        interval = correlate(first, second, Sampling(draws=200, tie_draws=1)).over_systems["kendall"]
+        interval = correlate(first, second, Sampling(draws=200)).over_systems["kendall"]
         hits += interval.low <= truth <= interval.high
     assert 0.82 <= hits / 150 <= 0.97
 
@@ -136,7 +137,7 @@ def test_an_interval_over_topics_holds_the_mean_correlation_of_as_many_topics() 
         first, second = np.linspace(-1, 1, 15)[None, :, None] + 2 * rng.normal(size=(2, 15, 25))
         return ScoreTable("a", names, topics, first), ScoreTable("b", names, topics, second)
 
-    found = [correlate(*drawn(seed), Sampling(draws=150, tie_draws=1)).over_topics for seed in range(80)]
+    found = [correlate(*drawn(seed), Sampling(draws=150)).over_topics for seed in range(80)]
     intervals = [one["kendall"] for one in found if one is not None]
     truth = np.mean([one.estimate for one in intervals])
     assert len(intervals) == 80

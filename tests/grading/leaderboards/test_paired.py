@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from grading._records import Sampling
 from grading.formats._score_tables import ScoreTable
 from grading.leaderboards._paired import compare_systems, in_words, probability_best, sign_flip
 
@@ -59,7 +60,7 @@ def test_copies_of_one_pair_cost_nothing_to_test() -> None:
 
 def test_many_clear_pairs_are_told_apart_whatever_the_number_of_permutations() -> None:
     values = np.random.default_rng(8).normal(np.arange(40.0)[:, None], 1, size=(40, 40))
-    found = compare_systems(table(values), draws=5, permutations=200)
+    found = compare_systems(table(values), Sampling(draws=5), permutations=200)
     assert len(found.pairs) == 780
     assert len(found.significant) > 700
 
@@ -69,7 +70,7 @@ def test_equal_systems_are_told_apart_no_more_often_than_the_level_says() -> Non
     wrong = 0
     for _ in range(200):
         values = rng.normal(size=(3, 25)) + rng.normal(size=25)
-        wrong += bool(compare_systems(table(values), draws=10, permutations=400).significant)
+        wrong += bool(compare_systems(table(values), Sampling(draws=10), permutations=400).significant)
     assert wrong / 200 < 0.05 + 2 * np.sqrt(0.05 * 0.95 / 200)
 
 
@@ -84,9 +85,13 @@ def test_intervals_of_the_difference_are_those_of_the_t_test() -> None:
 
 def test_a_detectable_gap_is_detected_four_times_in_five() -> None:
     rng = np.random.default_rng(3)
-    gap = compare_systems(table(rng.normal(size=(2, 50))), draws=10).pairs[0].detectable
+    gap = compare_systems(table(rng.normal(size=(2, 50))), Sampling(draws=10)).pairs[0].detectable
     found = [
-        bool(compare_systems(table(rng.normal([[gap], [0]], 1, (2, 50))), draws=5, permutations=300).significant)
+        bool(
+            compare_systems(
+                table(rng.normal([[gap], [0]], 1, (2, 50))), Sampling(draws=5), permutations=300
+            ).significant
+        )
         for _ in range(200)
     ]
     assert np.mean(found) == pytest.approx(0.8, abs=0.12)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from grading._records import Sampling
 from grading.leaderboards._power import Plan, Scores, detectable_gap, moments, needs, power_of, topics_needed, variances
 
 
@@ -70,7 +71,7 @@ def test_unbalanced_topics_recover_them_too() -> None:
 
 
 def test_the_planned_numbers_of_topics_and_questions_reach_the_power_that_was_asked_for() -> None:
-    need = needs(pilot(600, 8), Plan(gap=0.12, draws=20))[0]
+    need = needs(pilot(600, 8), Plan(gap=0.12, sampling=Sampling(draws=20)))[0]
     for questions in (1, 5):
         topics = int(need.by_questions[questions])
         rng = np.random.default_rng(questions)
@@ -84,20 +85,20 @@ def test_the_interval_of_the_need_holds_the_truth_as_often_as_it_says() -> None:
     truth = topics_needed(0.2, math.sqrt(0.09 + 0.25))
     hits = 0
     for seed in range(60):
-        found = needs(pilot(60, 1, seed=seed), Plan(gap=0.2, draws=200))[0].topics
+        found = needs(pilot(60, 1, seed=seed), Plan(gap=0.2, sampling=Sampling(draws=200)))[0].topics
         hits += found.low <= truth <= found.high
     assert 0.75 <= hits / 60 <= 0.99
 
 
 def test_without_questions_only_the_topics_are_planned() -> None:
-    need = needs(pilot(50, 1), Plan(gap=0.1, draws=20))[0]
+    need = needs(pilot(50, 1), Plan(gap=0.1, sampling=Sampling(draws=20)))[0]
     assert math.isnan(need.question_sd)
     assert need.by_questions == {}
     assert need.topic_sd == pytest.approx(math.sqrt(0.34), abs=0.12)
 
 
 def test_a_pilots_own_gap_may_be_no_gap() -> None:
-    need = needs(pilot(8, 1, gap=0.05), Plan(draws=200))[0]
+    need = needs(pilot(8, 1, gap=0.05), Plan(sampling=Sampling(draws=200)))[0]
     assert need.observed.low < 0 < need.observed.high
     assert need.topics.high == math.inf
     assert need.topics.low < need.topics.estimate
@@ -123,7 +124,7 @@ def test_three_topics_find_no_gap_at_a_level_that_they_cannot_reach() -> None:
 def test_a_difference_that_never_varies_plans_nothing(questions: int, gap: float | None) -> None:
     keys = [(f"t{topic}", f"q{question}") for topic in range(6) for question in range(questions)]
     scores = {(system, *key): score for key in keys for system, score in (("a", 0.7), ("b", 0.6))}
-    need = needs(scores, Plan(gap=gap, draws=20))[0]
+    need = needs(scores, Plan(gap=gap, sampling=Sampling(draws=20)))[0]
     assert need.observed == pytest.approx((0.1, 0.1, 0.1))
     assert np.isnan([*need.topics, need.detectable]).all()
     assert need.by_questions == {}
@@ -137,7 +138,7 @@ def test_what_no_plan_can_be_made_of_is_refused() -> None:
         ValueError, match=r"gap: 1\.5 between scores that are from 0 to 1 in the pilot; wanted at most 1"
     ):
         needs(shares, Plan(gap=1.5))
-    assert needs(pilot(5, 1), Plan(gap=1.5, draws=20))[0].topics.estimate >= 2
+    assert needs(pilot(5, 1), Plan(gap=1.5, sampling=Sampling(draws=20)))[0].topics.estimate >= 2
     with pytest.raises(ValueError, match="pilot: has no system 'c'; wanted one of a, b"):
         needs(pilot(5, 1), Plan(), [("a", "c")])
     for plan, message in (

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from grading._records import BankQuestion, KeyAnswer, Sentence, SystemReport
-from grading.reports._argue import argue
+from grading.reports._argue import Citations, SentenceOutcome, absence_nuggets, argue, bound_answers
 from grading.reports._argue_scores import ReportScore, completed, f1, score_reports, score_runs
 from grading.reports._judging_material import Ask, Decision, InTurn, ReportMaterial
 from grading.reports._judgments import HumanJudge, judgment_line, read_judgments
-from grading.reports._sentence_flow import Citations, SentenceOutcome, absence_nuggets, bound_answers
 from tests.grading import films
 
 

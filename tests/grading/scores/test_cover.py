@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from grading._records import Grade
 from grading.formats._grades import ReadGrades
 from grading.formats._trec import TrecRun
-from grading.scores._cover import cover, outside
-from grading.scores._labels import exam_labels, exam_qrels
+from grading.scores._cover import cover, exam_labels, exam_qrels, outside
 
 
 def graded(*rows: tuple[str, str, str, float]) -> ReadGrades:

@@ -6,8 +6,9 @@ import math
 
 import pytest
 
+from grading._records import Sampling
 from grading.formats._trec import TrecRun, read_qrels, read_run
-from grading.leaderboards._standings import differences, standings
+from grading.leaderboards._paired import differences, standings
 from grading.scores._effectiveness import measure_runs, parse_measure
 from tests import shared_data
 
@@ -45,7 +46,7 @@ def test_every_value_of_trec_evals_regression_files_comes_out(
     found = measure_runs(read_qrels(SHARED / qrels), [run], NAMES, **options)  # type: ignore[arg-type]
     for (name, topic), value in wanted.items():
         table = found.scores[name]
-        mine = standings(table, draws=0)[0].score.estimate if topic == "all" else table[run.name][topic]
+        mine = standings(table, Sampling(draws=0))[0].score.estimate if topic == "all" else table[run.name][topic]
         assert round(mine, 4) == pytest.approx(value, abs=1.01e-4 if topic == "all" else 5.1e-5), (name, topic)
 
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examcore import Exam, Question
+from grading._records import Sampling
 from grading.formats._answers import read_answers
-from grading.scores._exam import exam_score, n_exam
-from grading.scores._rouge import read_articles, rouge_1_f1, rouge_scores, words
+from grading.scores._articles import exam_score, n_exam, read_articles, rouge_1_f1, rouge_scores, words
 from rag import Answer, AnswerStore, Pipeline
 
 BANK = {"q1": ["a", "b", "c", "d"], "q2": ["e"], "q3": ["f", "g"]}
@@ -48,7 +48,7 @@ def test_the_interval_of_n_exam_covers_the_true_ratio_nine_times_in_ten() -> Non
     for seed in range(200):
         gold = rng.binomial(10, 0.6, size=40) / 10
         ours = rng.binomial(10, 0.45, size=40) / 10
-        found = n_exam(dict(enumerate(ours)), dict(enumerate(gold)), draws=400, seed=seed)  # type: ignore[arg-type]
+        found = n_exam(dict(enumerate(ours)), dict(enumerate(gold)), Sampling(draws=400, seed=seed))  # type: ignore[arg-type]
         inside += found.low <= 0.75 <= found.high
     assert 0.84 <= inside / 200 <= 0.95
 

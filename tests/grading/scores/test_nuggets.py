@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from grading._records import Sampling
 from grading.leaderboards._paired import compare_systems, in_words
 from grading.scores._nuggets import (
     METRICS,
@@ -39,7 +40,7 @@ def runs() -> list[Assignments]:
 def test_every_published_score_of_three_runs(runs: list[Assignments]) -> None:
     compared = 0
     for run, name in zip(runs, RUNS.values(), strict=True):
-        scores = score_run(run, draws=10)
+        scores = score_run(run, Sampling(draws=10))
         lines = (RAG24 / "metrics" / f"{name}.jsonl").read_text().splitlines()
         published = {row.pop("qid"): row for row in map(json.loads, lines)}
         overall = published.pop("all")
@@ -69,7 +70,7 @@ def test_strange_labels_of_real_assignments_are_counted_by_name(runs: list[Assig
 
 @real
 def test_the_three_systems_cannot_be_told_apart_by_the_vital_score(runs: list[Assignments]) -> None:
-    table = table_of_scores([score_run(run, draws=10) for run in runs], "vital_score")
+    table = table_of_scores([score_run(run, Sampling(draws=10)) for run in runs], "vital_score")
     found = compare_systems(table)
     assert "the 3 systems cannot be told apart over 301 topics" in in_words(found, "vital_score")
     assert all(pair.difference.low < 0 < pair.difference.high for pair in found.pairs)

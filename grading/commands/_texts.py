@@ -1,21 +1,49 @@
-"""How close texts are to their gold standard: two texts, or two files line by line."""
+"""How close texts are to their gold standard, two texts, or two files line by line: similarity."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
-from examcore import bootstrap_mean, read_text
-from examcore.console import interval_text
-from grading._similarity import MEASURES, Measure, require_weights, similarity, words
-from grading.commands._printing import PrintedResult
+from examcore import read_text
+from examcore.console import AsJson, Interval, Seed, interval_text, show
+from grading._records import Sampling
+from grading._similarity import MEASURES, Measure, require_weights, words
+from grading._similarity import similarity as closeness
 
 
-def read_weights(text: str) -> tuple[float, float, float]:
+def similarity(
+    text: Annotated[str, typer.Argument(metavar="TEXT_A", help="A text, or a file with one to a line.")],
+    gold: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TEXT_B...", help="The text to compare with, or several; or a file, several to a line by tabs."
+        ),
+    ],
+    weights: Annotated[str, typer.Option(help="Weights of one, two and three words.")] = "2,1,0",
+    measure: Annotated[Measure, typer.Option(help="How n-grams are compared.")] = "jaccard",
+    interval: Interval = 0.9,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Say how close a reformulated question is to its gold standard, by weighted n-grams; of several, the closest."""
+    chosen = _weights(weights)
+    files = [_is_file(one) for one in (text, *gold)]
+    if any(files) and not (all(files) and len(gold) == 1):
+        raise ValueError(f"{text}, {', '.join(gold)}: files beside texts; wanted two files, or texts alone")
+    if any(files):
+        result, line = _compared_files(Path(text), Path(gold[0]), chosen, measure, Sampling(interval, seed=seed))
+    else:
+        result, line = _compared_texts(text, gold, chosen, measure)
+    show(result, as_json=as_json, lines=line)
+
+
+def _weights(text: str) -> tuple[float, float, float]:
     """The weights of one, two and three words in `2,1,0`."""
     try:
         found = [float(one) for one in text.split(",")]
@@ -24,7 +52,7 @@ def read_weights(text: str) -> tuple[float, float, float]:
     return require_weights(found)
 
 
-def is_file(text: str) -> bool:
+def _is_file(text: str) -> bool:
     """Whether a text is the name of a file."""
     try:
         return Path(text).is_file()
@@ -32,12 +60,14 @@ def is_file(text: str) -> bool:
         return False
 
 
-def compared_texts(text: str, gold: Sequence[str], weights: Sequence[float], measure: Measure) -> PrintedResult:
+def _compared_texts(
+    text: str, gold: Sequence[str], weights: Sequence[float], measure: Measure
+) -> tuple[dict[str, Any], str]:
     """The similarity of a text to the closest of its gold forms, by every measure."""
     for name, one in (("TEXT_A", text), *(("TEXT_B", one) for one in gold)):
         if not words(one):
             raise ValueError(f"{name}: {one!r} has no words; wanted some to compare")
-    found = {name: similarity(text, gold, weights=weights, measure=name) for name in MEASURES}
+    found = {name: closeness(text, gold, weights=weights, measure=name) for name in MEASURES}
     chosen = found[measure]
     result: dict[str, Any] = {
         "score": chosen.score,
@@ -47,12 +77,12 @@ def compared_texts(text: str, gold: Sequence[str], weights: Sequence[float], mea
         "by_length": {str(length): value for length, value in chosen.by_length.items()},
     }
     each = "  ".join(f"{name} {one.score:.3f}" for name, one in found.items())
-    return PrintedResult(result, f"{measure} with weights {_shown(weights)}: {chosen.score:.3f}\n{each}")
+    return result, f"{measure} with weights {_shown(weights)}: {chosen.score:.3f}\n{each}"
 
 
-def compared_files(
-    path: Path, gold: Path, weights: Sequence[float], measure: Measure, level: float, seed: int
-) -> PrintedResult:
+def _compared_files(
+    path: Path, gold: Path, weights: Sequence[float], measure: Measure, sampling: Sampling
+) -> tuple[dict[str, Any], str]:
     """The mean similarity of the lines of two files; several gold forms of a line are divided by tabs."""
     texts, golds = _lines(path), _lines(gold)
     if len(texts) != len(golds):
@@ -61,16 +91,16 @@ def compared_files(
     forms = [one.split("\t") for one in golds]
     _require_words(gold, forms)
     scores = [
-        similarity(one, some, weights=weights, measure=measure).score for one, some in zip(texts, forms, strict=True)
+        closeness(one, some, weights=weights, measure=measure).score for one, some in zip(texts, forms, strict=True)
     ]
     known = np.array([one for one in scores if not math.isnan(one)])
-    mean = bootstrap_mean(known, level=level, seed=seed).as_dict()
+    mean = sampling.mean(known).as_dict()
     undefined = len(scores) - len(known)
     result = {
         "score": mean,
         "measure": measure,
         "weights": list(weights),
-        "interval": level,
+        "interval": sampling.level,
         "pairs": len(scores),
         "undefined": undefined,
         "lines": [
@@ -80,7 +110,7 @@ def compared_files(
     }
     what = f"mean {measure} of {len(scores)} pairs with weights {_shown(weights)}"
     left_out = f"; {undefined} pairs too short to compare" if undefined else ""
-    return PrintedResult(result, f"{what}: {interval_text(mean)}{left_out}")
+    return result, f"{what}: {interval_text(mean)}{left_out}"
 
 
 def _shown(weights: Sequence[float]) -> str:

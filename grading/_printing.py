@@ -1,60 +1,44 @@
-"""Results of the commands on scores as they are shown: tables, sentences, systems compared in pairs."""
+"""Results of the commands as they are shown: tables, sentences, systems compared in pairs."""
 
 from __future__ import annotations
 
+import csv
+import io
+import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
-from grading.commands._options import Pairs
-from grading.formats._score_tables import ScoreTable
-from grading.leaderboards._paired import SystemPair, compare_systems, in_words, p_in_words
+from examcore import IntervalEstimate, write_text
+from examcore.console import show
+from grading.leaderboards._paired import Comparison, SystemPair, in_words, p_in_words
 
+Pairs = Literal["neighbours", "all"]
+"""The pairs of systems that are printed."""
 MOST_NAMED = 5
 """Names that a sentence can list."""
 FEWEST = 10
 """Units below which percentile intervals cover clearly less than they say."""
 
 
-@dataclass(frozen=True)
-class PrintedResult:
-    """A result for a program, and the text for a reader."""
-
-    result: dict[str, Any]
-    text: str
-
-    def record(self) -> dict[str, Any]:
-        """The result as JSON types."""
-        return self.result
-
-    def lines(self) -> list[str]:
-        """The text's lines."""
-        return self.text.split("\n")
+def comparison_record(found: Comparison, what: str) -> dict[str, Any]:
+    """The pairs of a table's systems as JSON types, and a sentence on what they say; `what` was compared."""
+    return {"pairs": [pair.as_dict() for pair in found.pairs], "best": found.best, "sentence": in_words(found, what)}
 
 
-@dataclass(frozen=True)
-class ComparedSystems:
-    """The systems of one table compared in pairs, and a sentence on what the pairs say."""
+def comparison_lines(found: Comparison, what: str, shown: Pairs) -> list[str]:
+    """The sentence on all pairs, and each of them where that is wanted."""
+    sentence = in_words(found, what)
+    if shown == "all":
+        return [sentence, *(f"  {line}" for line in pair_lines(found.pairs, shown))]
+    return [f"{sentence} Each difference: --pairs all." if len(found.pairs) > 1 else sentence]
 
-    pairs: Sequence[SystemPair]
-    best: Mapping[str, float]
-    sentence: str
 
-    @classmethod
-    def of(cls, table: ScoreTable, level: float, seed: int) -> ComparedSystems:
-        """Compare the systems of a table."""
-        found = compare_systems(table, level=level, seed=seed)
-        return cls(found.pairs, found.best, in_words(found, table.name))
-
-    def record(self) -> dict[str, Any]:
-        """The comparison as JSON types."""
-        return {"pairs": [pair.as_dict() for pair in self.pairs], "best": self.best, "sentence": self.sentence}
-
-    def lines(self, shown: Pairs) -> list[str]:
-        """The sentence on all pairs, and each of them where that is wanted."""
-        if shown == "all":
-            return [self.sentence, *(f"  {line}" for line in pair_lines(self.pairs, shown))]
-        return [f"{self.sentence} Each difference: --pairs all." if len(self.pairs) > 1 else self.sentence]
+def estimate_fields(found: NamedTuple) -> dict[str, Any]:
+    """The fields of a record, its estimates as `estimate, low, high`."""
+    fields = found._asdict().items()
+    return {name: one.as_dict() if isinstance(one, IntervalEstimate) else one for name, one in fields}
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -86,16 +70,18 @@ def joined(table: Sequence[str], warnings: Sequence[str], *more: str) -> str:
     return "\n".join([*table, *more, *(f"note: {one}" for one in warnings)])
 
 
-def ranked_result(
+def show_ranked(
     fields: Mapping[str, Any],
     rows: Sequence[Sequence[str]],
     pairs: Sequence[SystemPair],
     warnings: Sequence[str],
     shown: Pairs,
-) -> PrintedResult:
-    """The systems of a table: `fields` with `pairs` and `warnings` added, and `rows` with the pairs to show."""
+    *,
+    as_json: bool,
+) -> None:
+    """Print the systems of a table: `fields` with `pairs` and `warnings` added, or `rows` with the pairs to show."""
     result = {**fields, "pairs": [one.as_dict() for one in pairs], "warnings": warnings}
-    return PrintedResult(result, joined(aligned(rows), warnings, *pair_lines(pairs, shown)))
+    show(result, as_json=as_json, lines=joined(aligned(rows), warnings, *pair_lines(pairs, shown)))
 
 
 def pair_lines(pairs: Sequence[SystemPair], shown: Pairs = "neighbours") -> list[str]:
@@ -125,3 +111,21 @@ def signed(found: Mapping[str, float | None]) -> str:
     """A difference with its sign and interval; what rounds to nothing has a plus."""
     estimate, low, high = (f"{found[part]:+.3f}".replace("-0.000", "+0.000") for part in ("estimate", "low", "high"))
     return f"{estimate} [{low}, {high}]"
+
+
+def write_scores(path: Path | None, what: str, table: Mapping[str, Mapping[str, float | None]]) -> None:
+    """Write `system,topic,score` as CSV where a path is given, and say so; undefined scores get no line."""
+    if path is None:
+        return
+    known = [
+        (system, topic, score)
+        for system, scores in table.items()
+        for topic, score in scores.items()
+        if score is not None and math.isfinite(score)
+    ]
+    page = io.StringIO()
+    csv.writer(page, lineterminator="\n").writerows([("system", "topic", "score"), *known])
+    write_text(path, [page.getvalue()])
+    undefined = sum(map(len, table.values())) - len(known)
+    without = f"; {undefined} undefined scores are left out" if undefined else ""
+    print(f"{path}: {what} of {len(table)} systems, {len(known)} scores{without}", file=sys.stderr)

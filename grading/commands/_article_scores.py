@@ -1,45 +1,52 @@
-"""Scores of articles: EXAM, n-EXAM, ROUGE-1."""
+"""Scores of articles: exam (EXAM and n-EXAM) and rouge (ROUGE-1)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from examcore.console import interval_text
-from grading._records import Bank, SystemScores
-from grading.commands._options import Pairs, Resampling
-from grading.commands._printing import PrintedResult, few, named, ranked_result
-from grading.commands._scoring import bank_of
+import typer
+
+from examcore.console import AsJson, interval_text
+from grading._printing import few, named, show_ranked, write_scores
+from grading._records import Bank, Sampling
+from grading.commands._options import BankFile, Resampling, Scores, ShownPairs
+from grading.commands._scores import bank_of
 from grading.formats._answers import SystemAnswers, read_answers
-from grading.formats._bank_questions import ALL
-from grading.leaderboards._standings import differences, standings
-from grading.scores._exam import ExamScore, exam_score, n_exam
-from grading.scores._rouge import read_articles, rouge_scores
+from grading.formats._bank_files import ALL
+from grading.leaderboards._paired import differences, standings
+from grading.scores._articles import ExamScore, exam_score, n_exam, read_articles, rouge_scores
 
 
-def examined(
-    answers: Path, gold: Path | None, bank: Path | None, resampling: Resampling, shown: Pairs = "neighbours"
-) -> PrintedResult:
-    """EXAM of every system in a file of answers, n-EXAM beside gold articles."""
-    level, seed = resampling.interval, resampling.seed
-    known = bank_of(bank, None if bank is None else _seen(read_answers(answers), None))
+def exam(
+    answers: Annotated[
+        Path, typer.Argument(metavar="ANSWERS", help="system,query,question,correct; responses.csv; answers.sqlite.")
+    ],
+    resampling: Resampling,
+    gold: Annotated[Path | None, typer.Option(metavar="GOLD", help="The same of gold articles, for n-EXAM.")] = None,
+    bank: BankFile = None,
+    pairs: ShownPairs = "neighbours",
+    scores: Scores = None,
+    as_json: AsJson = False,
+) -> None:
+    """EXAM and n-EXAM: the share of a query's questions that a system's article answers."""
+    sampling = resampling.sampling
+    known = bank_of(bank, None if bank is None else _seen(read_answers(answers)))
     read = read_answers(answers, known)
     best = None if gold is None else _one_system(read_answers(gold, known), gold)
     questions = known or _seen(read, best)
     _require_common(questions, read, answers, bank)
-    scores = {name: exam_score(name, right, questions) for name, right in read.systems.items()}
+    found = {name: exam_score(name, right, questions) for name, right in read.systems.items()}
     gold_score = None if best is None else exam_score("gold", next(iter(best.systems.values())), questions)
-    table: SystemScores = {name: one.scores for name, one in scores.items()}
-    ranked = standings(table, level=level, seed=seed)
+    table = {name: one.scores for name, one in found.items()}
     systems: dict[str, dict[str, Any]] = {}
-    for one in ranked:
-        score = scores[one.system]
-        ratio = gold_score and n_exam(score.scores, gold_score.scores, level=level, seed=seed).as_dict()
+    for one in standings(table, sampling):
+        score = found[one.system]
         systems[one.system] = {
             "exam": one.score.as_dict(),
-            "n_exam": ratio,
+            "n_exam": gold_score and n_exam(score.scores, gold_score.scores, sampling).as_dict(),
             "per_query": score.scores,
             "skipped": score.skipped,
             "unanswered": score.unanswered,
@@ -50,7 +57,7 @@ def examined(
         "bank": "answers" if bank is None else str(bank),
         **(next(iter(systems.values())) if len(systems) == 1 else {}),
         "systems": systems,
-        "gold": gold_score and _gold(gold_score, level, seed),
+        "gold": gold_score and _gold(gold_score, sampling),
     }
     rows = [["system", "EXAM", "n-EXAM"]]
     rows += [
@@ -59,13 +66,27 @@ def examined(
     ]
     if gold_score is not None:
         rows.append(["(gold articles)", interval_text(result["gold"]["exam"]), "1.000 [1.000, 1.000]"])
-    notes = _exam_notes(read, best, questions, bank, [*scores.values()], gold_score)
-    return ranked_result(result, rows, differences(table, level=level, seed=seed), notes, shown)
+    notes = _bank_notes(read, best, questions, bank)
+    for score in [*found.values(), *([gold_score] if gold_score else [])]:
+        notes += named(f"Queries that {score.system} skips, counted 0", score.skipped)
+        if score.unanswered:
+            notes.append(f"Questions that articles of {score.system} leave unanswered, counted 0: {score.unanswered}.")
+    if gold_score is not None and not sum(gold_score.scores.values()):
+        notes.append("The gold articles answer nothing: n-EXAM is unknown.")
+    notes += few(len(questions), "queries")
+    show_ranked(result, rows, differences(table, sampling), notes, pairs, as_json=as_json)
+    write_scores(scores, "EXAM", {name: table[name] for name in systems})
 
 
-def rouge(articles: Path, gold: Path, resampling: Resampling, shown: Pairs = "neighbours") -> PrintedResult:
-    """ROUGE-1 F1 of systems' articles against gold articles."""
-    level, seed = resampling.interval, resampling.seed
+def rouge(
+    articles: Annotated[Path, typer.Argument(metavar="ARTICLES", help="system,query,text.")],
+    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="Gold articles: query,text.")],
+    resampling: Resampling,
+    pairs: ShownPairs = "neighbours",
+    as_json: AsJson = False,
+) -> None:
+    """ROUGE-1 F1 of articles against gold articles, a baseline."""
+    sampling = resampling.sampling
     systems, texts = read_articles(articles), read_articles(gold)
     if len(texts) > 1:
         raise ValueError(f"{gold}: articles of {len(texts)} systems; wanted one gold article per query")
@@ -73,7 +94,7 @@ def rouge(articles: Path, gold: Path, resampling: Resampling, shown: Pairs = "ne
     if not any(query in wanted for found in systems.values() for query in found):
         raise ValueError(f"{articles}: no query of it is in {gold}; wanted common queries")
     table = {name: rouge_scores(found, wanted) for name, found in systems.items()}
-    ranked = standings(table, level=level, seed=seed)
+    ranked = standings(table, sampling)
     empty = [query for query, score in rouge_scores(wanted, wanted).items() if math.isnan(score)]
     notes = named("Gold articles without words: no score, left out of the mean", empty)
     for name, found in systems.items():
@@ -86,7 +107,7 @@ def rouge(articles: Path, gold: Path, resampling: Resampling, shown: Pairs = "ne
     }
     rows = [["system", "ROUGE-1 F1"], *([one.system, interval_text(one.score.as_dict())] for one in ranked)]
     notes += few(len(wanted), "queries")
-    return ranked_result(result, rows, differences(table, level=level, seed=seed), notes, shown)
+    show_ranked(result, rows, differences(table, sampling), notes, pairs, as_json=as_json)
 
 
 def _one_system(read: SystemAnswers, path: Path) -> SystemAnswers:
@@ -95,7 +116,7 @@ def _one_system(read: SystemAnswers, path: Path) -> SystemAnswers:
     return read
 
 
-def _seen(read: SystemAnswers, best: SystemAnswers | None) -> dict[str, tuple[str, ...]]:
+def _seen(read: SystemAnswers, best: SystemAnswers | None = None) -> dict[str, tuple[str, ...]]:
     found = read.questions()
     for query, questions in (best.questions() if best else {}).items():
         found.setdefault(query, {}).update(questions)
@@ -114,15 +135,12 @@ def _require_common(questions: Bank, read: SystemAnswers, answers: Path, bank: P
     )
 
 
-def _gold(score: ExamScore, level: float, seed: int) -> dict[str, Any]:
-    (standing,) = standings({"gold": score.scores}, level=level, seed=seed)
+def _gold(score: ExamScore, sampling: Sampling) -> dict[str, Any]:
+    (standing,) = standings({"gold": score.scores}, sampling)
     return {"exam": standing.score.as_dict(), "per_query": score.scores, "skipped": score.skipped}
 
 
-def _exam_notes(
-    read: SystemAnswers, best: SystemAnswers | None, questions: Bank, bank: Path | None, scores: Sequence[ExamScore],
-    gold: ExamScore | None,
-) -> list[str]:  # fmt: skip
+def _bank_notes(read: SystemAnswers, best: SystemAnswers | None, questions: Bank, bank: Path | None) -> list[str]:
     notes = []
     if bank is None:
         where = "ANSWERS" if best is None else "ANSWERS and GOLD"
@@ -130,13 +148,7 @@ def _exam_notes(
     strange = sum(_outside(found, questions) for found in read.systems.values())
     if strange:
         notes.append(f"Answers to questions that the bank does not have, which do not count: {strange}.")
-    for one in [*scores, *([gold] if gold else [])]:
-        notes += named(f"Queries that {one.system} skips, counted 0", one.skipped)
-        if one.unanswered:
-            notes.append(f"Questions that articles of {one.system} leave unanswered, counted 0: {one.unanswered}.")
-    if gold is not None and not sum(gold.scores.values()):
-        notes.append("The gold articles answer nothing: n-EXAM is unknown.")
-    return notes + few(len(questions), "queries")
+    return notes
 
 
 def _outside(found: Mapping[str, Mapping[str, object]], questions: Bank) -> int:

@@ -1,0 +1,285 @@
+"""Grading passages by a bank's questions with a model, run, and the margin of EXAM's own reader, margin.
+
+Replies are kept, so that a stopped command goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from examcore import Exam, FailedError, NoReply, Progress, ReplyStore, RunFolder, file_hash, read_exam, write_text
+from examcore.console import AsJson, Quiet, interval_text, jsonable, show
+from grading._printing import joined
+from grading.banks._bank_writing import read_topics
+from grading.commands._options import GraderOptions, ModelOptions, Resampling
+from grading.formats._bank_files import read_bank
+from grading.formats._file_faults import Fault, in_words
+from grading.formats._passages import Paired, articles_of, keyed, pair, read_passages
+from grading.graders._assessor import ALONE, NORMALIZATION, TOGETHER, Assessor, CachedAssessor
+from grading.graders._calibration import calibrate, read_margin, read_trials, trials_of
+from grading.graders._choices import MARGIN, choice_reader
+from grading.graders._extractive import extractive_grader, load_reader
+from grading.graders._graders import Grader, direct_relevance, grade_all, qa_grader, self_rating, summary, write_grades
+from rag import EXAM_PROMPT_VERSION, ModelSettings, load_language_model, prepare_models
+from rag.engines import EngineOptions, open_engine
+from rag.servers import is_server
+
+_OWN_OPTIONS = {"qa": ("verify",), "relevance": ("scale", "shots"), "reader": ("threshold",)}
+"""Options that concern one grader only."""
+KEYED = ("qa", "reader")
+"""Graders that compare answers with a key."""
+
+
+def run(
+    bank: Annotated[Path, typer.Argument(metavar="BANK", help="A question bank, or exam.jsonl for --grader choices.")],
+    passages: Annotated[Path, typer.Argument(metavar="PASSAGES", help="query, passage, text[, system], or chunks.")],
+    model: ModelOptions,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for grades.jsonl and the replies.")],
+    grading: GraderOptions,
+    engine: EngineOptions,
+    resampling: Resampling,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Grade passages by a bank's questions with a model; stops and resumes anywhere."""
+    _require_one_process(grading, engine)
+    given = _read(bank, passages, grading, model.model)
+    progress = Progress(quiet=quiet)
+    for note in given.notes:
+        progress.say(f"note: {note}")
+    files, taken = {"bank": bank, "passages": passages}, given.paired.pairs[: grading.limit]
+    with RunFolder(out).held(), ReplyStore(out / "replies.sqlite") as store:
+        with (
+            _grader(model, grading, engine, store, given, progress) as (grader, usage),
+            progress.step("grading") as report,
+        ):
+            found = grade_all(grader, taken, report)
+            used = usage()
+        write_grades(out / "grades.jsonl", found.graded, grader.name, articles=given.exam is not None)
+        told = summary(found, resampling.sampling)
+        result = {
+            "grader": grader.name,
+            "model": model.model,
+            "settings": dict(grader.settings),
+            **told,
+            "beyond_limit": len(given.paired.pairs) - len(taken),
+            "left_out": {
+                "queries_without_questions": list(given.paired.without_questions),
+                "queries_without_passages": list(given.paired.without_passages),
+                "passages": given.paired.passages_left_out,
+            },
+            "usage": used,
+            "out": str(out / "grades.jsonl"),
+        }
+        record = {
+            "format": 1,
+            "made_from": {name: file_hash(path) for name, path in files.items()},
+            "sources": {name: str(path) for name, path in files.items()},
+            "command": _command(bank, passages, out, model, grading, resampling),
+            "seed": resampling.seed,
+            "interval": resampling.interval,
+            "ragexam": version("ragexam"),
+            **result,
+        }
+        write_text(out / "run.json", [json.dumps(record, indent=2, ensure_ascii=False) + "\n"])
+    if found.lost:
+        # What was graded is written; the same command asks for the rest.
+        reasons = ", ".join(f"{count} {why}" for why, count in told["no_reply_reasons"].items())
+        raise FailedError(f"{len(found.lost)} pairs got no reply ({reasons}); the rest is graded")
+    show(result, as_json=as_json, lines="\n".join(_lines(result)))
+
+
+def margin(
+    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run: questions with their passages.")],
+    model: ModelOptions,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for margin.json and the replies.")],
+    resampling: Resampling,
+    share: Annotated[
+        float, typer.Option(min=0.001, max=0.5, help="Share of questions that may be answered without support.")
+    ] = 0.05,
+    passages: Annotated[
+        int, typer.Option(min=1, help="Passages of other documents in an article, as many as articles have.")
+    ] = 1,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Set the margin of grade run --grader choices: by how much a passage must raise a choice to support it."""
+    progress = Progress(quiet=quiet)
+    questions = read_exam(exam)
+    trials = trials_of(questions, passages, resampling.seed)
+    if not trials:
+        raise ValueError(f"{exam}: no question has a document and the passage it was written from; wanted some that do")
+    with RunFolder(out).held(), ReplyStore(out / "replies.sqlite") as store:
+        with asking_of(model, store, progress) as asking, progress.step("reading") as report:
+            found = list(read_trials(trials, asking, report))
+        lost = [one for one in found if isinstance(one, NoReply)]
+        if lost:
+            raise FailedError(f"{len(lost)} questions got no reply: {lost[0].reason}")
+        reads = [one for one in found if not isinstance(one, NoReply)]
+        calibration = calibrate(reads, resampling.sampling, share=share)
+        result = {
+            "margin": calibration.margin,
+            "n": calibration.n,
+            "margins": list(calibration.margins),
+            "held_out": {name: getattr(calibration, name).as_dict() for name in ("unsupported", "answered", "right")},
+            "share": share,
+            "passages": passages,
+            "model": model.model,
+            "prompt": EXAM_PROMPT_VERSION,
+            "normalization": NORMALIZATION,
+            "exam": str(exam),
+            "without_passage": len(questions.questions) - len(trials),
+            **vars(resampling),
+            "usage": asdict(asking.usage),
+        }
+        write_text(out / "margin.json", [json.dumps(jsonable({"format": 1, **result}), indent=2) + "\n"])
+    show(result, as_json=as_json, lines=_margin_lines(result, out / "margin.json"))
+
+
+class Given(NamedTuple):
+    """What the files hold: the pairs to grade, and what single graders need besides.
+
+    `exam` is what articles are asked, for choices; `margin` theirs, None for the usual one; `queries` the texts of
+    queries by id, for relevance; `notes` are sentences on how the files were read.
+    """
+
+    paired: Paired
+    exam: Exam | None = None
+    margin: float | None = None
+    queries: dict[str, str] | None = None
+    notes: Sequence[str] = ()
+
+
+@contextmanager
+def asking_of(
+    model: ModelOptions, store: ReplyStore, progress: Progress, options: EngineOptions | None = None, batch: int = 1
+) -> Iterator[CachedAssessor]:
+    """A model at work on an engine; its answers are kept in the store."""
+    settings = ModelSettings(**vars(model))
+    prepare_models([settings.model], [settings], progress)
+    with (
+        open_engine(options or EngineOptions(), progress.say) as engine,
+        engine(partial(assessor, settings, batch), NORMALIZATION) as at_work,
+    ):
+        alone = options in (None, EngineOptions()) and not is_server(settings.model)
+        yield CachedAssessor(at_work, store, batch, max(ALONE, batch) if alone else TOGETHER)
+
+
+def assessor(settings: ModelSettings, batch: int) -> Assessor:
+    """The assessor of a model's settings; built where it works."""
+    return Assessor(load_language_model(settings), batch=batch)
+
+
+def _require_one_process(options: GraderOptions, engine: EngineOptions) -> None:
+    """Refuse a grader or a batch that works in this process only, with workers elsewhere."""
+    if engine != EngineOptions() and (options.batch > 1 or options.grader == "reader"):
+        found = "--grader reader" if options.grader == "reader" else f"--batch {options.batch}"
+        raise ValueError(f"{found}: found with --engine or --workers; wanted one of them")
+
+
+def _command(
+    bank: Path, passages: Path, out: Path, model: ModelOptions, grading: GraderOptions, resampling: Resampling
+) -> str:
+    """The command as it can be run again; options that change no grade are left out."""
+    options = vars(grading)
+    values = {"grader": grading.grader, "model": model.model, "out": out}
+    values |= {name: one for name, one in vars(model).items() if name != "model" and one != "auto"}
+    values |= {name: options[name] for name in ("limit", "queries", "margin")} | vars(resampling)
+    values |= {name: options[name] for name in _OWN_OPTIONS.get(grading.grader, ())}
+    words = [str(one) for name, value in values.items() if value is not None for one in (f"--{name}", value)]
+    return shlex.join(["ragexam", "grade", "run", str(bank), str(passages), *words])
+
+
+def _read(bank: Path, passages: Path, options: GraderOptions, model: str) -> Given:
+    """Read the files; raises `ValueError` or `OSError` in one line for what cannot be graded."""
+    found = read_passages(passages)
+    if options.grader == "choices":
+        exam = read_exam(bank)
+        return Given(articles_of(exam, found), exam, read_margin(options.margin, model))
+    faults: list[Fault] = []
+    paired = pair(read_bank(bank, faults), found)
+    if options.grader in KEYED and not keyed(paired.pairs):
+        raise ValueError(f"{bank}: no question with passages has a key; wanted answers, or --grader rating")
+    queries = None if options.queries is None else {one.query: one.text for one in read_topics(options.queries)}
+    return Given(paired, queries=queries, notes=in_words(faults))
+
+
+@contextmanager
+def _grader(
+    model: ModelOptions,
+    options: GraderOptions,
+    engine: EngineOptions,
+    store: ReplyStore,
+    given: Given,
+    progress: Progress,
+) -> Iterator[tuple[Grader, Callable[[], dict[str, Any]]]]:
+    """The grader at work, and what tells its usage."""
+    if options.grader == "reader":
+        yield extractive_grader(load_reader(model.model, model.device), store, options.threshold), dict
+        return
+    with asking_of(model, store, progress, engine, options.batch) as asking:
+        yield _with_model(options, asking, given), lambda: asdict(asking.usage)
+
+
+def _with_model(options: GraderOptions, asking: CachedAssessor, given: Given) -> Grader:
+    if given.exam is not None:
+        return choice_reader(asking, given.exam, given.paired, MARGIN if given.margin is None else given.margin)
+    if options.grader == "qa":
+        return qa_grader(asking, options.verify)
+    if options.grader == "rating":
+        return self_rating(asking)
+    return direct_relevance(asking, options.scale, options.shots, given.queries)
+
+
+def _lines(result: Mapping[str, Any]) -> list[str]:
+    """The summary for a reader."""
+    lines = [f"{result['out']}: {result['n']} grades by {result['grader']} with {result['model']}"]
+    lines += [f"  grade {grade}: {count}" for grade, count in result["grades"].items()]
+    lines.append(f"unparsed: {result['unparsed']}, a share of {interval_text(result['unparsed_share'])}")
+    lines += [
+        f"  {one['query']} {one['passage']} {one['question']}: {one['reply']!r}" for one in result["unparsed_examples"]
+    ]
+    left = result["left_out"]
+    said = {
+        "pairs are beyond --limit": result["beyond_limit"],
+        "pairs have a question without a key": result["without_key"],
+        "passages were longer than the model reads and cut": result["cut_passages"],
+        "passages are of queries without questions": left["passages"],
+        "queries of passages have no question": len(left["queries_without_questions"]),
+        "queries of the bank have no passage": len(left["queries_without_passages"]),
+    }
+    lines += [f"note: {count} {what}" for what, count in said.items() if count]
+    if result["settings"].get("margin") == MARGIN:
+        lines.append(
+            f"note: the margin of {MARGIN:g} nats is a rule of thumb; ragexam grade margin sets one for a model"
+        )
+    return lines
+
+
+def _margin_lines(result: dict[str, Any], path: Path) -> str:
+    rates, share = result["held_out"], result["share"]
+    lines = [
+        f"{path}: margin {result['margin']:.3f} nats for {result['model']}, from {result['n']} questions",
+        f"on questions held out (margins {min(result['margins']):.3f} to {max(result['margins']):.3f}):",
+        f"  answered from passages of other documents: {interval_text(rates['unsupported'])}, wanted at most {share:g}",
+        f"  answered from their own passage: {interval_text(rates['answered'])}",
+        f"  answered rightly from it: {interval_text(rates['right'])}",
+    ]
+    notes = []
+    if rates["unsupported"]["low"] > share:
+        notes.append("More is answered without support than wanted: the margin does not hold on other questions.")
+    if rates["answered"]["low"] <= rates["unsupported"]["high"]:
+        notes.append("Questions are not clearly answered more often from their own passage: the model cannot tell.")
+    if result["without_passage"]:
+        notes.append(f"Questions without a document or passage, which take no part: {result['without_passage']}.")
+    return joined(lines, notes)

@@ -1,0 +1,121 @@
+"""Scores of articles (Sander and Dietz 2021): EXAM and n-EXAM, the share of a query's questions that they answer.
+
+ROUGE-1 F1 against gold articles is the baseline that disagrees with assessors (section 4.1.2).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from examcore import IntervalEstimate, shown_json
+from grading._file_rows import QUERY, read_rows
+from grading._records import SAMPLING, Bank, Sampling
+
+Right = Mapping[str, Mapping[str, bool | None]]
+"""Query -> question -> whether the article's answer is right; None or absent if unanswered."""
+
+
+WORD = re.compile(r"[^\W_]+")
+TEXT = ("text", "article", "answer", "report", "response")
+
+
+@dataclass(frozen=True)
+class ExamScore:
+    """A system's EXAM by query, the queries it skips (each scored 0), and how many questions it leaves unanswered."""
+
+    system: str
+    scores: Mapping[str, float]
+    skipped: tuple[str, ...]
+    unanswered: int
+
+
+def exam_score(system: str, right: Right, bank: Bank) -> ExamScore:
+    """`EXAM(d_q) = right answers / questions of the bank for q`, for every query of the bank.
+
+    Wrong and unanswered questions count 0, as does a query without an article (section 3.1.2). Questions outside the
+    bank are ignored.
+    """
+    scores = {query: _share(right.get(query, {}), questions) for query, questions in bank.items()}
+    unanswered = sum(
+        right[query].get(name) is None for query, questions in bank.items() if query in right for name in questions
+    )
+    return ExamScore(system, scores, tuple(query for query in bank if query not in right), unanswered)
+
+
+def n_exam(scores: Mapping[str, float], gold: Mapping[str, float], sampling: Sampling = SAMPLING) -> IntervalEstimate:
+    """`sum_q EXAM(d_q) / sum_q EXAM(gold_q)`, a ratio of sums that may exceed 1 (section 3.1.3).
+
+    The interval resamples queries; NaN if the gold articles answer nothing.
+    """
+    queries = [query for query in gold if query in scores]
+    ours = np.array([scores[query] for query in queries], dtype=np.float64)
+    theirs = np.array([gold[query] for query in queries], dtype=np.float64)
+
+    def ratio(chosen: np.ndarray) -> float:
+        total = float(theirs[chosen].sum())
+        return float(ours[chosen].sum()) / total if total > 0 else math.nan
+
+    return sampling.of(ratio, len(queries))
+
+
+def rouge_1_f1(article: str, gold: str) -> float:
+    """ROUGE-1 F1 of the bags of `words` of two texts; NaN for a gold article without words, 0 for an empty article."""
+    ours, theirs = Counter(words(article)), Counter(words(gold))
+    if not theirs:
+        return math.nan
+    return 2 * (ours & theirs).total() / (ours.total() + theirs.total())
+
+
+def words(text: str) -> list[str]:
+    """The lower-case lemmas of an English text without stop words (simplemma; bm25s's longer list of stop words)."""
+    return [_lemma(word) for word in WORD.findall(text.lower()) if word not in _stop_words()]
+
+
+def rouge_scores(articles: Mapping[str, str], gold: Mapping[str, str]) -> dict[str, float]:
+    """ROUGE-1 F1 of a system's articles for every query of the gold articles; 0 for one that it skips."""
+    return {query: rouge_1_f1(articles.get(query, ""), text) for query, text in gold.items()}
+
+
+def read_articles(path: str | Path) -> dict[str, dict[str, str]]:
+    """Read `system -> query -> article` from a table `system, query, text`; without `system` it is one system's.
+
+    A blank text is an empty article. Raises `ValueError` (file:line, found, wanted) for a second article of a system on
+    a query.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for row in read_rows(path, {}):
+        system = row.first_text(("system", "run_id", "run"), "system")
+        query = row.first_text(QUERY)
+        articles = found.setdefault(system, {})
+        if query in articles:
+            raise ValueError(
+                f"{row.place}: {shown_json(system)} has a second article on {shown_json(query)}; wanted one"
+            )
+        articles[query] = row.first_text(TEXT, "")
+    return found
+
+
+def _share(right: Mapping[str, bool | None], questions: Sequence[str]) -> float:
+    return sum(right.get(name) is True for name in questions) / len(questions) if questions else math.nan
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    from bm25s.stopwords import STOPWORDS_EN_PLUS
+
+    return frozenset(STOPWORDS_EN_PLUS)
+
+
+@cache
+def _lemma(word: str) -> str:
+    import simplemma
+
+    return str(simplemma.lemmatize(word, lang="en")).lower()
