@@ -22,8 +22,8 @@ from irt import _tables as tables
 from irt._argument_checks import require_names, require_numbers
 from irt._design import Design
 from irt._files import replacing
-from irt._graded import GradedParameters
-from irt._likelihoods import Items, items_among
+from irt._graded import GradedParameters, Items
+from irt._likelihoods import items_among
 from irt._responses import Floats, ResponseMatrix, positions
 from irt.fitting import _likelihood_passes as fused
 from irt.kernels import ItemParameters

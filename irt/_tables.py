@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from irt._design import Design
-from irt._graded import GradedParameters
-from irt._likelihoods import Items, expected_mean_squares, items_among
+from irt._graded import GradedParameters, Items
+from irt._likelihoods import expected_mean_squares, items_among
 from irt._residuals import counts
 from irt._responses import Floats, ResponseMatrix, blocks
 from irt.kernels import RUNAWAY

@@ -14,8 +14,8 @@ from scipy.stats import beta
 
 from irt import _tables as tables
 from irt import kernels
+from irt._likelihoods import expected_abilities
 from irt._printing import json_rows
-from irt._residuals import expected_abilities
 from irt._responses import Floats, positions
 from irt._result import BAND_DRAWS, Fit, Information
 from irt.checks._residual_fit import item_residuals

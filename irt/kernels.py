@@ -24,6 +24,13 @@ RUNAWAY = 12.0
 """A slope beyond this, per standard deviation of ability, counts as on its way to infinity."""
 
 
+class InformationMoments(NamedTuple):
+    """Per item, of the score about ability: information `sum P'^2 / P`, and Warm's `J = sum P' P'' / P`."""
+
+    information: Floats
+    tilt: Floats
+
+
 class ItemParameters(NamedTuple):
     """Discrimination, difficulty, guessing (lower asymptote) and upper asymptote, `[I]` each."""
 
@@ -43,6 +50,22 @@ class ItemParameters(NamedTuple):
     def information(self, theta: Floats) -> Floats:
         """Fisher information about ability; broadcasts `theta` against the items."""
         return np.asarray(information(theta, *self))
+
+    def moments(self, theta: Floats) -> InformationMoments:
+        """Moments of one answer, broadcast as `information`; J is `sum a (1 - 2 s) I_i`."""
+        known = self.information(theta)
+        return InformationMoments(known, -self.a * np.tanh(self.a * (theta - self.b) / 2) * known)
+
+    def log_categories(self, theta: Floats) -> Floats:
+        """Log probabilities `[..., 2]` of a wrong and a right answer."""
+        right, wrong = log_probability(theta, *self)
+        return np.stack([wrong, right], axis=-1)
+
+    def category_slopes(self, theta: Floats) -> Floats:
+        """Derivatives `[..., 2]` of `log_categories`, without dividing by a vanishing P or 1 - P."""
+        x = self.a * (theta - self.b)
+        log_slope = (log_sigmoid(np, x) + log_sigmoid(np, -x))[..., None] - self.log_categories(theta)
+        return np.asarray((self.a * (self.d - self.c))[..., None] * np.exp(log_slope) * (-1.0, 1.0))
 
     def draw(self, rng: np.random.Generator, theta: Floats, attempts: Floats) -> Floats:
         """Successes `[S, I]` drawn at abilities `[S]`, 0 where there were no attempts."""

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
 
-from irt._likelihoods import Items
+from irt._graded import Items
 from irt._quadrature import posterior
 from irt._responses import Floats, ResponseMatrix, require_matrix
 from irt.kernels import ItemParameters, probability
