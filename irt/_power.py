@@ -8,7 +8,7 @@ in the paired design McNemar's test, where what both find hard cancels).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,7 +59,7 @@ class Power:
 
     def record(self) -> dict[str, Any]:
         """The answer as JSON can hold it."""
-        return json_record(asdict(self))
+        return json_record(self)
 
     def lines(self, _out: Path | None = None, /) -> list[str]:
         """The answer for a reader."""
@@ -89,8 +89,7 @@ class DetectableGap:
 
     def record(self) -> dict[str, Any]:
         """The answer as JSON can hold it."""
-        record = asdict(self)
-        return json_record({"questions": record.pop("questions"), "gap": record.pop("estimate"), **record})
+        return json_record({("gap" if name == "estimate" else name): value for name, value in vars(self).items()})
 
     def lines(self, _out: Path | None = None, /) -> list[str]:
         """The answer for a reader."""
@@ -114,7 +113,7 @@ class UndetectableGap:
 
     def record(self) -> dict[str, Any]:
         """What was asked as JSON can hold it; what was wanted is null."""
-        return json_record(asdict(self))
+        return json_record(self)
 
     def lines(self, _out: Path | None = None, /) -> list[str]:
         """The reason."""

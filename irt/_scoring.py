@@ -22,7 +22,7 @@ from irt import kernels
 from irt._argument_checks import require_probability
 from irt._graded import GradedParameters
 from irt._likelihoods import Likelihood, likelihood_of
-from irt._printing import first_rows, json_rows, where_whole
+from irt._printing import first_rows, json_record, where_whole
 from irt._responses import Floats, ResponseMatrix, positions, require_matrix
 from irt._result import Fit, require_fit
 from irt._tables import each_draw
@@ -72,7 +72,7 @@ class Scores:
 
     def record(self) -> dict[str, Any]:
         """The scores as JSON can hold them."""
-        return {"method": self.method, "interval": self.interval, "students": json_rows(self.table)}
+        return json_record({"method": self.method, "interval": self.interval, "students": self.table})
 
     def lines(self, out: Path | None = None, /) -> list[str]:
         """The scores for a reader; `out` is the folder that received `abilities.csv`."""

@@ -15,7 +15,7 @@ from scipy.stats import beta
 from irt import _tables as tables
 from irt import kernels
 from irt._likelihoods import expected_abilities
-from irt._printing import json_rows
+from irt._printing import json_record
 from irt._responses import Floats, positions
 from irt._result import BAND_DRAWS, Fit, Information
 from irt.checks._residual_fit import item_residuals
@@ -57,12 +57,8 @@ class ExamInformation:
         """The curves as JSON can hold them."""
         found = self.curves
         total = {"mean": found.total, "low": found.total_low, "high": found.total_high}
-        return {
-            "theta": found.theta.tolist(),
-            "total": {name: values.tolist() for name, values in total.items()},
-            "reliability": self.reliability,
-            "items": {item: row.tolist() for item, row in zip(found.items, found.mean, strict=True)},
-        }
+        items = dict(zip(found.items, found.mean, strict=True))
+        return json_record({"theta": found.theta, "total": total, "reliability": self.reliability, "items": items})
 
     def lines(self, _out: Path | None = None, /) -> list[str]:
         """The curve of all items together as CSV."""
@@ -80,7 +76,7 @@ class GroupInformation:
 
     def record(self) -> dict[str, Any]:
         """The rows as JSON can hold them."""
-        return {"groups": json_rows(self.table)}
+        return json_record({"groups": self.table})
 
     def lines(self, _out: Path | None = None, /) -> list[str]:
         """The table as CSV."""

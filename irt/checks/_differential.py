@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
 from irt import kernels
-from irt._printing import first_rows, json_rows, table_file, where_whole
+from irt._printing import first_rows, json_record, table_file, where_whole
 from irt._quadrature import nodes_for
 from irt._responses import Floats, ResponseMatrix, blocks, levels
 from irt.checks._inputs import ALPHA, false_discovery_rates, optional, require_matching, sentences
@@ -73,7 +73,7 @@ class DifferentialItems:
         """The comparisons as JSON can hold them."""
         found = self.sentences
         head = {"facet": self.facet, "tested": self.tested, "flagged": len(found), "sentences": found}
-        return head | {"items": json_rows(self.table)}
+        return json_record(head | {"items": self.table})
 
     def lines(self, out: Path | None = None, /) -> list[str]:
         """The comparisons for a reader; `out` is the folder that received the table."""
