@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,7 +30,7 @@ from irt.fitting._variational import find_variational
 
 FEW_STUDENTS = 200
 """Students from which on answers, and not the prior alone, tell guessing (as the message says)."""
-TAKEN_OVER = ("draws", "point", "errors", "chains", "log_likelihood", "converged", "diagnostics", "seconds")
+TAKEN_OVER = ("draws", "point", "errors", "chains", "log_likelihood", "converged", "diagnostics")
 """What a fit has as its estimator gave it."""
 UNRELIABLE = 0.1
 """Share of unreliable answers above which PSIS-LOO does not choose between models."""
@@ -187,7 +188,9 @@ class _FitCall:
     progress: Progress | None
 
     def fit(self, problem: Problem) -> Fit:
+        begin = time.perf_counter()
         outcome = ESTIMATORS[self.settings.method](problem, self.settings, self.progress)
+        seconds = time.perf_counter() - begin - outcome.compile_seconds
         result = Fit(
             model=problem.model,
             method=self.settings.method,
@@ -201,6 +204,7 @@ class _FitCall:
             elpd_loo_se=None,
             warnings=(),
             notes=(*self.data.notes, *outcome.notes),
+            seconds={"compile": outcome.compile_seconds, "fit": seconds},
             **{name: getattr(outcome, name) for name in TAKEN_OVER},
         )
         advice = _advice(problem, self.data) if problem.ratings is None else _rating_advice(self.data, self.settings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,6 @@ CELLS = 12_000_000
 
 def find_mode(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     """Climb to the mode and draw from its Gaussian approximation."""
-    begin = time.perf_counter()
     mode = laplace.climb(problem, progress)
     count = draws_for(problem)
     raw = laplace.draw(problem, mode, count, settings.seed)
@@ -39,7 +37,6 @@ def find_mode(problem: Problem, settings: FitSettings, progress: Progress | None
         diagnostics={"rounds": mode.rounds, "log_posterior": mode.log_posterior, "integrated": int(mode.integrated)},
         warnings=warnings,
         notes=notes,
-        seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
     )
 
 

@@ -9,7 +9,6 @@ it does not.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -41,7 +40,7 @@ BIASED = (
 
 def find_nested(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     """Draws over the scales' posterior; ValueError for a table too large or where a joint mode fails."""
-    begin, (students, items) = time.perf_counter(), problem.answers.shape
+    students, items = problem.answers.shape
     if students * items > LARGEST:
         raise ValueError(f"method 'laplace' fits up to {LARGEST} cells, found {students} x {items}; use method 'map'")
     mode = laplace.climb(problem)
@@ -66,7 +65,6 @@ def find_nested(problem: Problem, settings: FitSettings, progress: Progress | No
         converged=mode.converged and effective >= FEW,
         diagnostics=diagnostics,
         warnings=warnings,
-        seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
     )
 
 

@@ -64,7 +64,7 @@ def behind_gate(
     """
     warnings, notes = [], []
     sampled = sample(settings, progress, _enough(settings, 0.0))
-    seconds = {"compile": sampled.compile_seconds, "fit": sampled.sample_seconds}
+    compile_seconds = sampled.compile_seconds
     diagnostics, failures = gate(sampled)
     if failures:
         again = replace(
@@ -81,8 +81,7 @@ def behind_gate(
             f"up to {again.draws} draws per chain and a target acceptance of {again.target_accept:g}."
         )
         sampled = sample(again, progress, _enough(again, DIVERGENT_SHARE))
-        seconds["compile"] += sampled.compile_seconds
-        seconds["fit"] += sampled.sample_seconds
+        compile_seconds += sampled.compile_seconds
         diagnostics, failures = gate(sampled, DIVERGENT_SHARE)
     if sampled.divergences and not failures:
         warnings.append(
@@ -101,7 +100,7 @@ def behind_gate(
         diagnostics=diagnostics,
         warnings=tuple(warnings),
         notes=tuple(notes),
-        seconds=seconds,
+        compile_seconds=compile_seconds,
         chains=sampled.chains,
     )
 
