@@ -8,7 +8,7 @@ do not determine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -186,14 +186,9 @@ class _Pair:
     def select(self, where: Sequence[int]) -> _Pair:
         """The pair of these anchors only."""
         chosen = list(where)
-        return replace(
-            self,
-            target=self.target.at(chosen),
-            source=self.source.at(chosen),
-            target_draws=self.target_draws.at(chosen),
-            source_draws=self.source_draws.at(chosen),
-            determined=self.determined[chosen],
-        )
+        points, draws = (self.target, self.source), (self.target_draws, self.source_draws)
+        (target, source), (target_draws, source_draws) = ([each.at(chosen) for each in two] for two in (points, draws))
+        return _Pair(target, source, target_draws, source_draws, self.determined[chosen], self.order_b)
 
     def usable(self, method: str) -> list[int]:
         """Places of the anchors that the method can use: moments need difficulties that are determined."""

@@ -30,6 +30,11 @@ from irt.kernels import ItemParameters
 
 FORMAT = 1
 """Of `fit.json`."""
+AS_SAVED = ("model", "method", "backend", "interval", "seed", "chains", "log_likelihood", "elpd_loo", "elpd_loo_se",
+            "converged", "diagnostics", "seconds")  # fmt: skip
+"""Fields of a fit that `fit.json` holds as they are."""
+SENTENCES = ("warnings", "notes", "model_choice")
+"""Those that it holds as lists."""
 PACKAGES = ("numpy", "scipy", "jax", "numpyro")
 """Whose versions `fit.json` records."""
 BAND_DRAWS = 400
@@ -239,10 +244,6 @@ class Fit:
         """
         return tables.best(self.design.term(facet).levels, self.design.worth(facet, self.draws), "level")
 
-    def probability_best_student(self) -> pd.DataFrame:
-        """`student,probability` of having the highest ability, most probable first."""
-        return tables.best(self.data.students, self.draws["theta"], "student")
-
     def information(self, theta: Sequence[float] | Floats, items: Sequence[str] | None = None) -> Information:
         """Fisher information of `items` (all by default) at `theta`: posterior mean and `interval` band."""
         grid = require_numbers("theta", theta)
@@ -328,11 +329,10 @@ class Fit:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         levels = {term.name: term.levels for term in self.design.terms}
-        parts = (self.data, self.draws, self.point, self.errors, self.chance, self.chains, levels)
-        arrays = posterior_file.PosteriorArrays(*parts)
+        arrays = posterior_file.PosteriorArrays(self.data, self.draws, self.point, self.errors, self.chance)
         with ExitStack() as stack:  # puts the files in place last entered first
             summary = stack.enter_context(replacing(folder / "fit.json"))
-            posterior_file.write(arrays, stack.enter_context(replacing(folder / "posterior.nc")))
+            posterior_file.write(arrays, self.chains, levels, stack.enter_context(replacing(folder / "posterior.nc")))
             for name, table in (("items", self.items), ("abilities", self.abilities), ("components", self.components)):
                 table.to_csv(stack.enter_context(replacing(folder / f"{name}.csv")), index=False)
             summary.write_text(json.dumps(self.record(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -343,28 +343,15 @@ class Fit:
         terms = self.design.terms
         return {
             "format": FORMAT,
-            "model": self.model,
-            "method": self.method,
-            "backend": self.backend,
+            **{name: getattr(self, name) for name in AS_SAVED},
             "n_students": len(self.data.students),
             "n_items": len(self.data.items),
             "facets": [term.name for term in terms if len(term.facets) == 1 and not term.smooth],
             "covariates": [term.name for term in terms if term.smooth],
             "interactions": [list(term.facets) for term in terms if len(term.facets) > 1],
-            "log_likelihood": self.log_likelihood,
-            "elpd_loo": self.elpd_loo,
-            "elpd_loo_se": self.elpd_loo_se,
             "reliability": self.reliability,
             "residual_scale": None if self.residual_scale is None else self.residual_scale._asdict(),
-            "interval": self.interval,
-            "converged": self.converged,
-            "diagnostics": dict(self.diagnostics),
-            "warnings": list(self.warnings),
-            "notes": list(self.notes),
-            "model_choice": [dict(row) for row in self.model_choice],
-            "seconds": dict(self.seconds),
-            "seed": self.seed,
-            "chains": self.chains,
+            **{name: list(getattr(self, name)) for name in SENTENCES},
             "versions": {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES},
         }
 

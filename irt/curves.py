@@ -139,20 +139,11 @@ def person_item_map(fit: Fit) -> pd.DataFrame:
 def pruning_gains(pruned: Pruned) -> pd.DataFrame:
     """`round, n_items, claimed, heldout, low, high, random, random_low, random_high`, relative to the whole exam."""
     rows = [
-        {
-            "round": row.round,
-            "n_items": row.n_items,
-            "claimed": row.claimed_gain,
-            "heldout": row.heldout_gain.estimate,
-            "low": row.heldout_gain.low,
-            "high": row.heldout_gain.high,
-            "random": row.random.mean,
-            "random_low": row.random.low,
-            "random_high": row.random.high,
-        }
+        (row.round, row.n_items, row.claimed_gain, *row.heldout_gain, row.random.mean, row.random.low, row.random.high)
         for row in pruned.trajectory
     ]
-    return pd.DataFrame(rows)
+    heldout, chance = ("heldout", "low", "high"), ("random", "random_low", "random_high")
+    return pd.DataFrame(rows, columns=["round", "n_items", "claimed", *heldout, *chance])
 
 
 def item_misfit(fit: Fit) -> pd.DataFrame:

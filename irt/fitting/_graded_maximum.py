@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
-from scipy.special import logsumexp
 
 from irt._graded import GradedParameters, padded, real_thresholds
-from irt._quadrature import Posterior, nodes_for
+from irt._quadrature import Posterior, log_weights, nodes_for, weigh
 from irt._responses import Floats
 from irt.fitting._estimation_outcome import Progress, tell
 from irt.fitting._graded_curvature import (
@@ -129,14 +128,10 @@ def expect(answers: RatingTable, x: Floats) -> ExpectedRatings:
     """Posterior of ability and expected counts at these items."""
     nodes = nodes_for(parameters(x, answers.top))
     logs = category_logs(x, nodes, answers.real)
-    prior = np.exp(-0.5 * nodes**2)
-    prior /= prior.sum()
-    joint = answers.indicators @ logs.reshape(-1, len(nodes)) + np.log(prior)
-    log_marginal = logsumexp(joint, axis=1, keepdims=True)
-    posterior = Posterior(nodes, np.exp(joint - log_marginal), np.asarray(log_marginal[:, 0]))
+    posterior = weigh(answers.indicators @ logs.reshape(-1, len(nodes)), nodes)
     counts = (answers.indicators.T @ posterior.weights).reshape(logs.shape)
     exists = np.arange(x.shape[1]) <= answers.top[:, None]
-    extra = PRIOR_ANSWERS * (exists & answers.helped[:, None])[:, :, None] * prior
+    extra = PRIOR_ANSWERS * (exists & answers.helped[:, None])[:, :, None] * np.exp(log_weights(nodes))
     return ExpectedRatings(posterior, counts + extra, float(posterior.log_marginal.sum() + (extra * logs).sum()))
 
 

@@ -51,7 +51,7 @@ def find_nested(problem: Problem, settings: FitSettings, progress: Progress | No
     vectors, weights = _scale_samples(problem, mode, settings.seed, progress)
     raw = _draws(problem, mode, vectors, weights, settings.seed)
     draws = report_scale(raw, problem.design)
-    warnings = (BIASED,) if mode.integrated else verdict(problem, mode).warnings
+    warnings = (BIASED,) if mode.integrated else verdict(problem, mode)[0]
     effective = float(1.0 / np.sum(weights**2))
     if effective < FEW:
         warnings += (

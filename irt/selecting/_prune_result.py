@@ -13,9 +13,8 @@ import pandas as pd
 from irt._files import replacing
 from irt._printing import PRINTED_ROWS, json_record, where_whole
 from irt._responses import Floats
-from irt.selecting._heldout_evaluation import InformationGain, RandomPruning
+from irt.selecting._heldout_evaluation import InformationGain, RandomPruning, RankAgreement
 from irt.selecting._item_worth import Drop
-from irt.selecting._rank_agreement import RankAgreement
 
 FORMAT = 1
 """Version of `prune.json`."""

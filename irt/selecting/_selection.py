@@ -24,11 +24,17 @@ from irt._responses import Floats, ResponseMatrix, facet_names, levels, require_
 from irt._result import Fit, require_fit
 from irt.fitting._estimation_outcome import Progress, begun, tell
 from irt.selecting import _item_worth as item_worth
-from irt.selecting._heldout_evaluation import HeldOutEvaluator, InformationGain, population, split_students
+from irt.selecting._heldout_evaluation import (
+    HeldOutEvaluator,
+    InformationGain,
+    agreement,
+    population,
+    scored,
+    split_students,
+)
 from irt.selecting._item_worth import Balance, Drop, balance_of
 from irt.selecting._prune_result import Pruned, Round
 from irt.selecting._prune_settings import PruneSettings
-from irt.selecting._rank_agreement import agreement, scored
 
 FEWEST_STUDENTS_TO_PRUNE = 6
 """Of fewer students, those left after holding two out cannot be fitted."""
