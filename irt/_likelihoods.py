@@ -33,7 +33,7 @@ class Categories(NamedTuple):
 class Likelihood:
     """What is known of the abilities of `S` students from their answers to `I` items.
 
-    `answers` `[S, I, C]` counts those in each category: wrong and right, or the ratings from 0 on.
+    `answers` `[S, I, C]` counts those in each category: right and wrong, or the ratings from 0 on.
     """
 
     answers: Floats
@@ -55,7 +55,7 @@ class Likelihood:
 
     def slope(self, theta: Floats) -> Floats:
         """Its derivative `[S]` at `theta` `[S]`."""
-        return np.asarray((self.answers * self.items.category_slopes(theta[:, None])).sum(axis=(1, 2)))
+        return np.asarray((self.answers * self.items.category_slopes(theta[:, None])).sum(axis=2).sum(axis=1))
 
     def categories(self, theta: Floats) -> Categories:
         """The categories at abilities `[S]`."""
@@ -72,7 +72,7 @@ class Likelihood:
     def mean_squares(self, theta: Floats, axis: int) -> MeanSquares:
         """Mean squares over students (`axis=0`, per item) or over items (`axis=1`, per student) at `theta` `[S]`."""
         chance, asked = np.exp(self.items.log_categories(theta[:, None])), self.weights
-        score = np.arange(chance.shape[2])
+        score = np.arange(chance.shape[2])  # of right and wrong turned round, which changes no square
         mean = chance @ score
         square = (score - mean[..., None]) ** 2
         variance = np.sum(chance * square, axis=2)
@@ -90,7 +90,7 @@ def likelihood(scores: Floats, attempts: Floats, items: Items) -> Likelihood:
     if isinstance(items, GradedParameters):
         rated = scores[..., None] == np.arange(items.thresholds.shape[-1] + 1)
         return Likelihood((rated & (attempts > 0)[..., None]).astype(np.float64), items)
-    return Likelihood(np.stack([attempts - scores, scores], axis=-1), items)
+    return Likelihood(np.stack([scores, attempts - scores], axis=-1), items)
 
 
 def likelihood_of(data: ResponseMatrix, items: Items) -> Likelihood:

@@ -57,15 +57,14 @@ class ItemParameters(NamedTuple):
         return InformationMoments(known, -self.a * np.tanh(self.a * (theta - self.b) / 2) * known)
 
     def log_categories(self, theta: Floats) -> Floats:
-        """Log probabilities `[..., 2]` of a wrong and a right answer."""
-        right, wrong = log_probability(theta, *self)
-        return np.stack([wrong, right], axis=-1)
+        """Log probabilities `[..., 2]` of a right and a wrong answer."""
+        return np.stack(log_probability(theta, *self), axis=-1)
 
     def category_slopes(self, theta: Floats) -> Floats:
-        """Derivatives `[..., 2]` of `log_categories`, without dividing by a vanishing P or 1 - P."""
-        x = self.a * (theta - self.b)
-        log_slope = (log_sigmoid(np, x) + log_sigmoid(np, -x))[..., None] - self.log_categories(theta)
-        return np.asarray((self.a * (self.d - self.c))[..., None] * np.exp(log_slope) * (-1.0, 1.0))
+        """Derivatives `[..., 2]` of `log_categories`: `P' / P` and `-P' / Q`, without dividing by a vanishing P or Q."""
+        right, wrong = log_probability(theta, *self)
+        root = np.sign(self.a) * np.sqrt(self.information(theta))  # P' = sqrt(I P Q)
+        return np.stack([root * np.exp((wrong - right) / 2), -root * np.exp((right - wrong) / 2)], axis=-1)
 
     def draw(self, rng: np.random.Generator, theta: Floats, attempts: Floats) -> Floats:
         """Successes `[S, I]` drawn at abilities `[S]`, 0 where there were no attempts."""

@@ -67,7 +67,7 @@ def dependence(
     tops, within = [], []
     answered = likelihood_of(data, items)
     for each in replicas(answered.posterior(), answered, replicas_count, seed):
-        table = each.answers[..., 1]
+        table = each.answers[..., 0]
         drawn, fine = _q3(table, attempts, items)
         centre = _mean(drawn[first, second], fine[first, second])
         tops.append(float(np.max(np.where(fine, drawn - centre, -1.0)[first, second], initial=-1.0)))

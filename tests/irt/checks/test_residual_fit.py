@@ -83,7 +83,7 @@ def test_replicas_keep_the_cells_that_were_asked_and_the_expected_share_right(dr
     attempts[:50, :5] = 0
     own = posterior(one.data.successes * (attempts > 0), attempts, one.items)
     answered = likelihood(one.data.successes, attempts, one.items)
-    drawn = np.stack([each.answers[..., 1] for each in replicas(own, answered, 30, seed=1)])
+    drawn = np.stack([each.answers[..., 0] for each in replicas(own, answered, 30, seed=1)])
     assert (drawn[:, attempts == 0] == 0).all()
     assert drawn.mean() == pytest.approx((one.data.successes * (attempts > 0)).mean(), abs=0.02)
 
