@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irt._responses import Floats
-from irt.kernels import InformationMoments, ItemParameters, log_sigmoid, namespace
+from irt.kernels import Categories, InformationMoments, ItemParameters, log_sigmoid, namespace
 
 TINY = 1e-300
 """Keeps the logarithm of equal thresholds finite; the smallest double is not far below."""
@@ -57,6 +57,13 @@ class GradedParameters(NamedTuple):
         edge = np.zeros_like(reached[..., :1])
         above, below = np.concatenate([edge + 1, reached], axis=-1), np.concatenate([reached, edge], axis=-1)
         return np.asarray(self.a[..., None] * (1 - above - below))
+
+    def categories(self, theta: Floats) -> Categories:
+        """The ratings."""
+        log = self.log_categories(theta)
+        exists = np.isfinite(log)
+        slope = np.where(exists, self.category_slopes(theta), 0.0)
+        return Categories(np.where(exists, np.exp(log), 0.0), np.where(exists, log, 0.0), slope)
 
     def draw(self, rng: np.random.Generator, theta: Floats, attempts: Floats) -> Floats:
         """Ratings `[S, I]` drawn at abilities `[S]`, 0 where not asked."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +17,6 @@ from irt.kernels import ItemParameters
 
 LEAST = -1e6
 """Log-likelihood of what is impossible: finite, so that its absence costs nothing."""
-
-
-class Categories(NamedTuple):
-    """Of every answer at known abilities `[S, I, C]`: chance of each category, its logarithm (0 where an item has no
-    such category), and the slope of that logarithm in ability."""
-
-    chance: Floats
-    log: Floats
-    slope: Floats
 
 
 @dataclass(frozen=True)
@@ -56,13 +46,6 @@ class Likelihood:
     def slope(self, theta: Floats) -> Floats:
         """Its derivative `[S]` at `theta` `[S]`."""
         return np.asarray((self.answers * self.items.category_slopes(theta[:, None])).sum(axis=2).sum(axis=1))
-
-    def categories(self, theta: Floats) -> Categories:
-        """The categories at abilities `[S]`."""
-        log = self.items.log_categories(theta[:, None])
-        exists = np.isfinite(log)
-        slope = np.where(exists, self.items.category_slopes(theta[:, None]), 0.0)
-        return Categories(np.where(exists, np.exp(log), 0.0), np.where(exists, log, 0.0), slope)
 
     def posterior(self) -> Posterior:
         """Posterior of the abilities under a Normal(0, 1) population."""

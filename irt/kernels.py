@@ -20,6 +20,8 @@ __all__ = [
     "smoothed_logit",
 ]
 
+SMALLEST_LOG = -700.0
+"""Log-probability of a category at least, so that its inverse is finite."""
 RUNAWAY = 12.0
 """A slope beyond this, per standard deviation of ability, counts as on its way to infinity."""
 
@@ -29,6 +31,15 @@ class InformationMoments(NamedTuple):
 
     information: Floats
     tilt: Floats
+
+
+class Categories(NamedTuple):
+    """Of answers at known abilities `[..., C]`: chance of each category, its logarithm (0 where an item has no such
+    category), and the slope of that logarithm in ability."""
+
+    chance: Floats
+    log: Floats
+    slope: Floats
 
 
 class ItemParameters(NamedTuple):
@@ -65,6 +76,12 @@ class ItemParameters(NamedTuple):
         right, wrong = log_probability(theta, *self)
         root = np.sign(self.a) * np.sqrt(self.information(theta))  # P' = sqrt(I P Q)
         return np.stack([root * np.exp((wrong - right) / 2), -root * np.exp((right - wrong) / 2)], axis=-1)
+
+    def categories(self, theta: Floats) -> Categories:
+        """Right and wrong, at abilities that may answer so: where an answer has next to no chance its slope is 0."""
+        up, log = sigmoid(self.a * (theta - self.b)), np.maximum(self.log_categories(theta), SMALLEST_LOG)
+        steep = (self.a * (self.d - self.c) * up * (1 - up))[..., None]
+        return Categories(np.exp(log), log, steep * np.exp(-log) * (1.0, -1.0))
 
     def draw(self, rng: np.random.Generator, theta: Floats, attempts: Floats) -> Floats:
         """Successes `[S, I]` drawn at abilities `[S]`, 0 where there were no attempts."""

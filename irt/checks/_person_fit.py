@@ -14,13 +14,14 @@ import pandas as pd
 from scipy.special import ndtr
 
 from irt._graded import Items
-from irt._likelihoods import Categories, Likelihood, likelihood_of
+from irt._likelihoods import Likelihood, likelihood_of
 from irt._quadrature import Posterior
 from irt._residuals import MeanSquares
 from irt._responses import Floats, ResponseMatrix
 from irt.checks._inputs import ALPHA, false_discovery_rates, optional, require_matching
 from irt.checks._residual_fit import mean_square_columns
 from irt.checks._tails import upper_tail
+from irt.kernels import Categories
 
 FEWEST = 5
 """Answers below which a sum of them is too coarse to judge."""
@@ -74,7 +75,7 @@ def _student_table(
 
 def standardised_fit(answered: Likelihood, theta: Floats) -> Floats:
     """`lz` `[S]`: the log-likelihood at `theta` `[S]`, less its mean and over its standard deviation."""
-    at, counts = answered.categories(theta), answered.answers
+    at, counts = answered.items.categories(theta[:, None]), answered.answers
     own = at.log - _mean(at, at.log)[..., None]
     return np.asarray((counts * own).sum(axis=(1, 2)) / _sd(counts, at, own))
 
@@ -85,7 +86,7 @@ def corrected_fit(answered: Likelihood, mode: Floats) -> Corrected:
     The part of the log-likelihood that ability explains is projected out, so estimating ability costs nothing. For
     counts of trials the chance is that of the normal distribution.
     """
-    at, counts, weights = answered.categories(mode), answered.answers, answered.weights
+    at, counts, weights = answered.items.categories(mode[:, None]), answered.answers, answered.weights
     own = at.log - _mean(at, at.log)[..., None]
     shared, power = ((weights * _mean(at, part * at.slope)).sum(axis=1) for part in (own, at.slope))
     own = own - (shared / np.maximum(power, 1e-12))[:, None, None] * at.slope

@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
+from scipy.special import logsumexp
 
 from irt._graded import GradedParameters, padded, real_thresholds
-from irt._quadrature import Posterior, log_weights, nodes_for, weigh
+from irt._quadrature import Posterior, nodes_for
 from irt._responses import Floats
 from irt.fitting._estimation_outcome import Progress, tell
 from irt.fitting._graded_curvature import (
@@ -128,10 +129,14 @@ def expect(answers: RatingTable, x: Floats) -> ExpectedRatings:
     """Posterior of ability and expected counts at these items."""
     nodes = nodes_for(parameters(x, answers.top))
     logs = category_logs(x, nodes, answers.real)
-    posterior = weigh(answers.indicators @ logs.reshape(-1, len(nodes)), nodes)
+    prior = np.exp(-0.5 * nodes**2)
+    prior /= prior.sum()
+    joint = answers.indicators @ logs.reshape(-1, len(nodes)) + np.log(prior)
+    log_marginal = logsumexp(joint, axis=1, keepdims=True)
+    posterior = Posterior(nodes, np.exp(joint - log_marginal), np.asarray(log_marginal[:, 0]))
     counts = (answers.indicators.T @ posterior.weights).reshape(logs.shape)
     exists = np.arange(x.shape[1]) <= answers.top[:, None]
-    extra = PRIOR_ANSWERS * (exists & answers.helped[:, None])[:, :, None] * np.exp(log_weights(nodes))
+    extra = PRIOR_ANSWERS * (exists & answers.helped[:, None])[:, :, None] * prior
     return ExpectedRatings(posterior, counts + extra, float(posterior.log_marginal.sum() + (extra * logs).sum()))
 
 
