@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from irt import _graded as graded
 from irt import _posterior_file as posterior_file
@@ -144,7 +143,10 @@ class Fit:
         if self.graded is not None:
             columns |= self._threshold_columns(self.graded) | {"top": self.graded.top}
         table = pd.DataFrame(columns).join(tables.item_fit(self.data, self.estimated_items, self.chance))
-        return self._with_weak_items(table)
+        error, common = float(np.median(self.abilities["theta_sd"])), self.model == "1pl"
+        return tables.with_weak_items(
+            table, self.data, self.tails, error, common=common, free=not self.positive_by_prior
+        )
 
     @cached_property
     def abilities(self) -> pd.DataFrame:
@@ -369,19 +371,6 @@ class Fit:
             named = {name.replace("thresholds", f"b{k + 1}"): values[:, k] for name, values in wide.items()}
             columns |= {name: np.where(real[:, k], values, np.nan) for name, values in named.items()}
         return columns
-
-    def _with_weak_items(self, table: pd.DataFrame) -> pd.DataFrame:
-        free, common = not self.positive_by_prior, self.model == "1pl"
-        if not free:
-            flat = np.zeros(len(table), dtype=np.bool_)
-        elif common:  # all items have a hand in it
-            flat = np.abs(table["a"].to_numpy(float)) <= ndtri(self.tails[1]) * table["a_sd"].to_numpy(float)
-        else:
-            flat = tables.unassociated(table, self.data, self.tails)
-        table = tables.flag_weak(table, self.data, flat)
-        if free:
-            table = tables.flag_endless(table, float(np.median(self.abilities["theta_sd"])))
-        return table if common else tables.flag_sign(table, self.data, free)
 
     def _columns(self, name: str, draws: Floats, point: Floats) -> dict[str, Floats]:
         sd, low, high = tables.spread(draws, self.tails)

@@ -72,13 +72,13 @@ class ItemParameters(NamedTuple):
         return np.stack(log_probability(theta, *self), axis=-1)
 
     def category_slopes(self, theta: Floats) -> Floats:
-        """Derivatives `[..., 2]` of `log_categories`: `P' / P` and `-P' / Q`, without dividing by a vanishing P or Q."""
+        """Derivatives `[..., 2]` of `log_categories`: `P' / P` and `-P' / Q`, finite where P or Q vanishes."""
         right, wrong = log_probability(theta, *self)
         root = np.sign(self.a) * np.sqrt(self.information(theta))  # P' = sqrt(I P Q)
         return np.stack([root * np.exp((wrong - right) / 2), -root * np.exp((right - wrong) / 2)], axis=-1)
 
     def categories(self, theta: Floats) -> Categories:
-        """Right and wrong, at abilities that may answer so: where an answer has next to no chance its slope is 0."""
+        """Right and wrong, with logarithms of at least `SMALLEST_LOG`."""
         up, log = sigmoid(self.a * (theta - self.b)), np.maximum(self.log_categories(theta), SMALLEST_LOG)
         steep = (self.a * (self.d - self.c) * up * (1 - up))[..., None]
         return Categories(np.exp(log), log, steep * np.exp(-log) * (1.0, -1.0))
