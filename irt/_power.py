@@ -216,8 +216,7 @@ def abilities_apart(items: ItemParameters, weights: Floats, gap: float, at: floa
         return _on_scale(at + gap / 2, at - gap / 2)
 
     def short(width: float) -> float:
-        up, down = (float(weights @ kernels.probability(at + side * width / 2, *items)) for side in (1, -1))
-        return up - down - gap
+        return _shares_apart(items, weights, width, at) - gap
 
     if short(2 * WIDEST) <= 0:
         raise OutOfReachError(
@@ -270,8 +269,11 @@ def _gap_shown(items: ItemParameters, weights: Floats, questions: int, at: float
         said = "question like these does" if questions == 1 else "questions like these do"
         raise OutOfReachError(f"{questions} {said} not show any gap around ability {at:g}; ask more")
     width = float(brentq(excess, 1e-6, over, xtol=1e-9))
-    if plan.scale == "ability":
-        return width
+    return width if plan.scale == "ability" else _shares_apart(items, weights, width, at)
+
+
+def _shares_apart(items: ItemParameters, weights: Floats, width: float, at: float) -> float:
+    """Difference of the expected shares right of abilities that are `width` apart around `at`."""
     up, down = (float(weights @ kernels.probability(at + side * width / 2, *items)) for side in (1, -1))
     return up - down
 
