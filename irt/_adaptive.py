@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
+from scipy.special import softmax
 
 from irt import _quadrature as quadrature
 from irt import kernels
@@ -382,8 +383,7 @@ def _opened(bank: ItemBank, rules: Rules, items: Sequence[str]) -> AdaptiveExam:
 
 def _averaged(log_posterior: Floats) -> Floats:
     """Each draw's posterior `[D, Q]` made to sum to 1, and their mean `[Q]`."""
-    joint = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
-    return np.asarray((joint / joint.sum(axis=1, keepdims=True)).mean(axis=0))
+    return np.asarray(softmax(log_posterior, axis=1).mean(axis=0))
 
 
 def _replayed(bank: ItemBank, data: ResponseMatrix, row: int, rules: Rules) -> AdaptiveExam:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import logsumexp, softmax
 
 from irt._likelihoods import LEAST, items_among, likelihood
 from irt._responses import Floats, ResponseMatrix, blocks
@@ -46,7 +47,7 @@ def loo(data: ResponseMatrix, draws: Mapping[str, Floats]) -> Loo:
 def smoothed_loo(log_likelihood: Floats) -> tuple[Floats, Floats]:
     """`(elpd, k)` per column of log-likelihoods `[D, N]`."""
     weight, k = smoothed(-log_likelihood)
-    return _log_sum(weight + log_likelihood) - _log_sum(weight), k
+    return logsumexp(weight + log_likelihood, axis=0) - logsumexp(weight, axis=0), k
 
 
 def smoothed(ratios: Floats) -> tuple[Floats, Floats]:
@@ -85,11 +86,6 @@ def _averaged_over_ties(smooth: Floats, ranked: Floats) -> Floats:
     return smooth
 
 
-def _log_sum(values: Floats) -> Floats:
-    top = values.max(axis=0)
-    return np.asarray(top + np.log(np.exp(values - top).sum(axis=0)))
-
-
 def _pareto_fit(x: Floats) -> tuple[Floats, Floats]:
     """Generalised Pareto shape and scale per column of sorted exceedances `[T, N]` (Zhang & Stephens 2009)."""
     count = len(x)
@@ -99,8 +95,7 @@ def _pareto_fit(x: Floats) -> tuple[Floats, Floats]:
     theta = 1 / x[-1] + (1 - np.sqrt(grid / (steps - 0.5))) / (3 * quarter)
     shapes = np.stack([np.log1p(-row * x).mean(axis=0) for row in theta])
     profile = count * (np.log(-theta / shapes) - shapes - 1)
-    weights = np.exp(profile - _log_sum(profile))
-    best = (theta * weights).sum(axis=0)
+    best = (theta * softmax(profile, axis=0)).sum(axis=0)
     k = np.log1p(-best * x).mean(axis=0)
     sigma = -k / best
     return (count * k + 5.0) / (count + 10.0), sigma

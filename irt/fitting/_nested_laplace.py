@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri, softmax
 from scipy.stats import qmc
 
 from irt._fit_settings import FitSettings
@@ -89,8 +89,7 @@ def _scale_samples(
     for index, vector in enumerate(vectors):
         logs[index] = density(vector[free]) + 0.5 * float(np.sum(normal[index] ** 2))
         tell(progress, index + 1, SAMPLES)
-    weights = np.exp(logs - logs.max())
-    return vectors, weights / weights.sum()
+    return vectors, np.asarray(softmax(logs))
 
 
 def _normal(density: Callable[[Floats], float], start: Floats) -> tuple[Floats, Floats]:
