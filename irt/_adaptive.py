@@ -25,7 +25,7 @@ from irt._argument_checks import require_number, require_whole
 from irt._printing import json_record
 from irt._responses import Floats, ResponseMatrix, positions, require_matrix
 from irt._result import Fit, require_fit
-from irt._scoring import crossing, item_draws, score
+from irt._scoring import crossing, score
 from irt.kernels import ItemParameters
 
 CHOICES = ("information", "posterior", "kl", "random")
@@ -344,9 +344,9 @@ def administer(exam: AdaptiveExam, answer: Callable[[str], float]) -> AdaptiveEx
 def replay(fit: Fit, data: ResponseMatrix, rules: Rules | None = None, *, within: float | None = None) -> pd.DataFrame:
     """What adaptive exams would have concluded from recorded answers, against all of each student's answers.
 
-    One row per student, with the columns `REPLAYED`. With `within`, the exam of a student stops at `1 + within` times
-    the standard error of that student's full exam (in place of `rules.se`). Judge with students who took no part in the
-    fit.
+    One row per student: `student,items,share,theta,sd,low,high,full_items,full_theta,full_sd,reached,stopped`. With
+    `within`, the exam of a student stops at `1 + within` times the standard error of that student's full exam (in place
+    of `rules.se`). Judge with students who took no part in the fit.
     """
     return pd.DataFrame([exam.record() for exam in replayed_exams(fit, data, rules, within)])
 
@@ -369,7 +369,8 @@ def replayed_exams(fit: Fit, data: ResponseMatrix, rules: Rules | None, within: 
 
 def _bank(fit: Fit, items: Sequence[str], draws: int) -> ItemBank:
     places = positions("item", fit.data.items, items)
-    varied = ItemParameters(*(np.stack(each) for each in zip(*item_draws(fit, places, draws), strict=True)))
+    thin = fit.thinned(draws)
+    varied = ItemParameters(*(thin[name] for name in "abcd")).at(places)
     parameters = fit.parameters.at(places)
     trials = max(float(fit.data.attempts.max(initial=1.0)), 1.0)
     nodes = quadrature.nodes_for(parameters, trials)

@@ -252,10 +252,11 @@ class Fit:
         names = self.data.items if items is None else require_names("items", items)
         # Steep items give information long tails: short exams take more draws, so that curves come out smooth.
         thin = self.thinned(max(BAND_DRAWS, min(CURVE_DRAWS, CURVE_CELLS // max(len(self.data.items), 1))))
+        drawn = items_among(thin, self.data.top)
         mean, low, high = (np.empty((len(names), len(grid))) for _ in range(3))
         total = np.zeros((len(thin["a"]), len(grid)))
         for row, index in enumerate(positions("item", self.data.items, names)):
-            curves = self._information_curves(thin, index, grid)
+            curves = drawn.at([index]).information(grid)  # [D, T]
             mean[row], (low[row], high[row]) = curves.mean(axis=0), np.quantile(curves, self.tails, axis=0)
             total += curves
         bounds = np.quantile(total, self.tails, axis=0)
@@ -356,12 +357,6 @@ class Fit:
             **{name: list(getattr(self, name)) for name in SENTENCES},
             "versions": {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES},
         }
-
-    def _information_curves(self, draws: Mapping[str, Floats], item: int, grid: Floats) -> Floats:
-        """Information of one item at the grid, per draw `[D, T]`."""
-        names = "abcd" if self.graded is None else ("a", "thresholds")
-        top = None if self.graded is None else self.graded.top[item]
-        return items_among({name: draws[name][:, item, None] for name in names}, top).information(grid)
 
     def _threshold_columns(self, items: GradedParameters) -> dict[str, object]:
         columns: dict[str, object] = {}

@@ -174,8 +174,8 @@ def crossing(nodes: Floats, rising: Floats, tail: float) -> Floats:
 def item_draws(fit: Fit, places: Sequence[int], count: int) -> tuple[ItemParameters, ...]:
     """At most `count` draws of the parameters of the items at these positions, evenly spaced over the fit's."""
     thin = fit.thinned(count)
-    columns = [thin[name][:, list(places)] for name in "abcd"]
-    return tuple(ItemParameters(*rows) for rows in zip(*columns, strict=True))
+    drawn = ItemParameters(*(thin[name] for name in "abcd")).at(places)
+    return tuple(ItemParameters(*rows) for rows in zip(*drawn, strict=True))
 
 
 class _Curve(NamedTuple):
