@@ -27,11 +27,10 @@ from irt._simulation import (
 )
 from irt._storage import load_fit
 from irt.fitting._likelihood_passes import mean_probability
-from irt.selecting._heldout_evaluation import InformationGain, RandomPruning
+from irt.selecting._heldout_evaluation import InformationGain, RandomPruning, RankAgreement
 from irt.selecting._item_worth import Drop
 from irt.selecting._prune_result import Pruned, Round
 from irt.selecting._prune_settings import PruneSettings
-from irt.selecting._rank_agreement import RankAgreement
 from irt.selecting._selection import FEWEST_STUDENTS_TO_PRUNE, prune
 
 __all__ = [

@@ -8,7 +8,7 @@ that the standard error which stops the exam includes what is not known about th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
+from scipy.special import softmax
 
 from irt import _quadrature as quadrature
 from irt import kernels
@@ -24,7 +25,7 @@ from irt._argument_checks import require_number, require_whole
 from irt._printing import json_record
 from irt._responses import Floats, ResponseMatrix, positions, require_matrix
 from irt._result import Fit, require_fit
-from irt._scoring import crossing, item_draws, score
+from irt._scoring import crossing, score
 from irt.kernels import ItemParameters
 
 CHOICES = ("information", "posterior", "kl", "random")
@@ -32,6 +33,9 @@ DRAWS = 30
 """Draws of the items in each step: enough for their share of the standard error, and quick between two questions."""
 FINER = 5
 """Nodes between two of the bank's when bounds are read off: the spline makes them smooth."""
+REPLAYED = ("student", "items", "share", "theta", "sd", "low", "high", "full_items", "full_theta", "full_sd", "reached",
+            "stopped")  # fmt: skip
+"""Columns of a table of replayed exams."""
 SEED_STRIDE = 1_000_003
 """A prime, so that the students of two seeds do not share seeds."""
 
@@ -251,64 +255,68 @@ class ExamResult:
     @classmethod
     def of(cls, exam: AdaptiveExam, student: str) -> ExamResult:
         """The result of the exam as far as it went."""
-        goal, sd, asked = exam.rules.se, exam.sd, exam.asked
-        reached = goal is not None and sd <= goal
-        found = (len(asked), exam.theta, sd, *exam.bounds, exam.stopped, asked)
-        return cls(student, *found, reached, len(exam.offered), goal)
+        goal, sd = exam.rules.se, exam.sd
+        found = (len(exam.asked), exam.theta, sd, *exam.bounds, exam.stopped, exam.asked)
+        return cls(student, *found, goal is not None and sd <= goal, len(exam.offered), goal)
 
     def record(self) -> dict[str, Any]:
         """The result as JSON can hold it."""
-        record = asdict(self) | {"asked": list(self.asked)}
-        del record["offered"], record["goal"]
-        return json_record(record)
+        return json_record({name: value for name, value in vars(self).items() if name not in ("offered", "goal")})
 
     def lines(self, _out: Path | None = None, /) -> list[str]:
         """The result for a reader."""
         return [
             f"{self.student}: {self.items} of {self.offered} questions; stopped by: {self.stopped}",
-            f"ability {self.theta:+.2f} [{self.low:+.2f}, {self.high:+.2f}], error {self.sd:.3f}",
-            *_goal_missed(self.goal, self.sd),
+            self.ability,
+            *self.goal_missed,
         ]
+
+    @property
+    def ability(self) -> str:
+        """The ability for a reader."""
+        return f"ability {self.theta:+.2f} [{self.low:+.2f}, {self.high:+.2f}], error {self.sd:.3f}"
+
+    @property
+    def goal_missed(self) -> list[str]:
+        """A line where the standard error wanted was not reached."""
+        if self.goal is None or self.reached:
+            return []
+        return [f"the wanted error of {self.goal:g} was not reached: these questions give {self.sd:.3g}"]
 
 
 @dataclass(frozen=True)
 class ReplayedExam:
     """What an adaptive exam would have concluded from a student's answers, beside what all of them (`full_`) say.
 
-    `share` is of the student's answered items. It stopped at the standard error `goal`, if that was `reached`; `within`
-    says by how much the goal exceeds the error of the full exam, where that set it.
+    `result` is of an exam of the student's answered items. `within` says by how much its goal exceeds the error of the
+    full exam, where that set it.
     """
 
-    student: str
-    items: int
-    share: float
-    theta: float
-    sd: float
-    low: float
-    high: float
-    full_items: int
+    result: ExamResult
     full_theta: float
     full_sd: float
-    reached: bool
-    stopped: str | None
-    goal: float | None
     within: float | None
+
+    @property
+    def share(self) -> float:
+        """Items asked, as a share of those answered."""
+        return self.result.items / max(self.result.offered, 1)
 
     def record(self) -> dict[str, Any]:
         """The row of `replay`'s table."""
-        record = asdict(self)
-        del record["goal"], record["within"]
-        return json_record(record)
+        full = {"full_items": self.result.offered, "full_theta": self.full_theta, "full_sd": self.full_sd}
+        values = vars(self.result) | full | {"share": self.share}
+        return json_record({name: values[name] for name in REPLAYED})
 
     def lines(self, _out: Path | None = None, /) -> list[str]:
         """The result for a reader."""
         goal = "by the rules given" if self.within is None else f"within {self.within:.0%} of the full exam's error"
+        found = self.result
         return [
-            f"{self.student}: {self.items} of {self.full_items} questions ({self.share:.0%}), {goal}; "
-            f"stopped by: {self.stopped}",
-            f"ability {self.theta:+.2f} [{self.low:+.2f}, {self.high:+.2f}], error {self.sd:.3f}; "
-            f"full exam {self.full_theta:+.2f}, error {self.full_sd:.3f}",
-            *(_goal_missed(self.goal, self.sd) if self.within is None else []),
+            f"{found.student}: {found.items} of {found.offered} questions ({self.share:.0%}), {goal}; "
+            f"stopped by: {found.stopped}",
+            f"{found.ability}; full exam {self.full_theta:+.2f}, error {self.full_sd:.3f}",
+            *(found.goal_missed if self.within is None else []),
         ]
 
 
@@ -333,60 +341,36 @@ def administer(exam: AdaptiveExam, answer: Callable[[str], float]) -> AdaptiveEx
     return exam
 
 
-def replay(
-    fit: Fit,
-    data: ResponseMatrix,
-    rules: Rules | None = None,
-    *,
-    within: float | None = None,
-    draws: int = DRAWS,
-) -> pd.DataFrame:
+def replay(fit: Fit, data: ResponseMatrix, rules: Rules | None = None, *, within: float | None = None) -> pd.DataFrame:
     """What adaptive exams would have concluded from recorded answers, against all of each student's answers.
 
-    One row per student, as `ReplayedExam` has them: `student,items,share,theta,sd,low,high,full_items,full_theta,
-    full_sd,reached,stopped`. With `within`, the exam of a student stops at `1 + within` times the standard error of
-    that student's full exam (in place of `rules.se`). Judge with students who took no part in the fit.
+    One row per student: `student,items,share,theta,sd,low,high,full_items,full_theta,full_sd,reached,stopped`. With
+    `within`, the exam of a student stops at `1 + within` times the standard error of that student's full exam (in place
+    of `rules.se`). Judge with students who took no part in the fit.
     """
-    return pd.DataFrame([exam.record() for exam in replayed_exams(fit, data, rules, within=within, draws=draws)])
+    return pd.DataFrame([exam.record() for exam in replayed_exams(fit, data, rules, within)])
 
 
-def replayed_exams(
-    fit: Fit,
-    data: ResponseMatrix,
-    rules: Rules | None = None,
-    *,
-    within: float | None = None,
-    draws: int = DRAWS,
-) -> list[ReplayedExam]:
+def replayed_exams(fit: Fit, data: ResponseMatrix, rules: Rules | None, within: float | None) -> list[ReplayedExam]:
     """The rows of `replay`, one per student."""
     require_matrix(data)
     rules = rules or Rules()
     _require_groups(rules, data.items)
-    full = score(fit, data, draws=draws)
-    bank = _bank(fit, data.items, draws)
+    full = score(fit, data, draws=DRAWS)
+    bank = _bank(fit, data.items, DRAWS)
     found = []
     for row, student in enumerate(data.students):
         goal = rules.se if within is None else (1 + within) * float(full.sd[row])
         own = replace(rules, se=goal, seed=rules.seed * SEED_STRIDE + row)
         result = ExamResult.of(_replayed(bank, data, row, own), student)
-        answered = int(data.asked[row].sum())
-        same = ("student", "items", "theta", "sd", "low", "high", "reached", "stopped", "goal")
-        kept: dict[str, Any] = {name: getattr(result, name) for name in same}
-        kept |= {"full_items": answered, "full_theta": float(full.theta[row]), "full_sd": float(full.sd[row])}
-        found.append(ReplayedExam(share=result.items / max(answered, 1), within=within, **kept))
+        found.append(ReplayedExam(result, float(full.theta[row]), float(full.sd[row]), within))
     return found
-
-
-def _goal_missed(goal: float | None, sd: float) -> list[str]:
-    """A line where the standard error wanted was not reached."""
-    if goal is None or sd <= goal:
-        return []
-    return [f"the wanted error of {goal:g} was not reached: these questions give {sd:.3g}"]
 
 
 def _bank(fit: Fit, items: Sequence[str], draws: int) -> ItemBank:
     places = positions("item", fit.data.items, items)
-    varied = ItemParameters(*(np.stack(each) for each in zip(*item_draws(fit, places, draws), strict=True)))
+    thin = fit.thinned(draws)
+    varied = ItemParameters(*(thin[name] for name in "abcd")).at(places)
     parameters = fit.parameters.at(places)
     trials = max(float(fit.data.attempts.max(initial=1.0)), 1.0)
     nodes = quadrature.nodes_for(parameters, trials)
@@ -400,8 +384,7 @@ def _opened(bank: ItemBank, rules: Rules, items: Sequence[str]) -> AdaptiveExam:
 
 def _averaged(log_posterior: Floats) -> Floats:
     """Each draw's posterior `[D, Q]` made to sum to 1, and their mean `[Q]`."""
-    joint = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
-    return np.asarray((joint / joint.sum(axis=1, keepdims=True)).mean(axis=0))
+    return np.asarray(softmax(log_posterior, axis=1).mean(axis=0))
 
 
 def _replayed(bank: ItemBank, data: ResponseMatrix, row: int, rules: Rules) -> AdaptiveExam:

@@ -75,18 +75,7 @@ class AbilityComparison:
 
     def record(self) -> dict[str, Any]:
         """The comparison as JSON can hold it."""
-        parts = {name: getattr(self, name)._asdict() for name in ("ability", "accuracy", "accuracy_a", "accuracy_b")}
-        record = {
-            "a": self.a,
-            "b": self.b,
-            "facet": self.facet,
-            **parts,
-            "observed": self.observed,
-            "pairs": self.pairs,
-        }
-        record |= {"observed_a": self.observed_a, "observed_b": self.observed_b}
-        record |= {"test": self.test._asdict(), "over_questions": self.over_questions._asdict()}
-        return json_record(record | {"interval": self.interval})
+        return json_record({**vars(self), "observed": self.observed})
 
     def lines(self, _out: Path | None = None, /) -> list[str]:
         """The comparison for a reader."""

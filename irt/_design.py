@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irt._responses import Floats, ResponseMatrix, facet_names, levels
-from irt._smooth import spline_root
 
 SEPARATOR = " x "
+WIGGLE = 0.25
+"""Mean prior variance of the bends relative to that of the straight line."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Term:
 
     `levels` are its `L` labels, `level_of` `[S]` says which one each student has, `shape` counts the levels of each
     facet. `root` `[L, L]` takes unit-scale weights (a column) to effects that sum to zero: the projection onto the
-    zero-sum effects for a facet (doubly zero-sum for an interaction), `irt._smooth.spline_root` for a covariate.
+    zero-sum effects for a facet (doubly zero-sum for an interaction), `spline_root` for a covariate.
     """
 
     name: str
@@ -253,3 +254,37 @@ def _require_rank(terms: Sequence[Term]) -> None:
                 f"{kind} '{term.name}' cannot be estimated: its effects are confounded with those of the facets before "
                 f"it{_first_gap(term)}; leave it out"
             )
+
+
+def spline_root(values: Floats) -> Floats:
+    """`[L, L]`: independent unit weights to effects of `L` different values, smooth and summing to zero.
+
+    The effects are a straight line plus an integrated Wiener process, the prior behind the cubic smoothing spline
+    (Wahba 1978), over the values' range. The line's mean variance over the values is 1, that of the bends `WIGGLE`.
+    Of the roots of their covariance this is the one whose zero-sum coordinates act at right angles to each other.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    x = (values - values.min()) / np.ptp(values)
+    low, high = np.minimum(x[:, None], x), np.maximum(x[:, None], x)
+    line, bends = _unit(np.outer(x, x)), _unit(low**2 * (3 * high - low) / 6)
+    size, vectors = np.linalg.eigh(line + WIGGLE * bends)
+    root: Floats = (vectors[:, 1:] * np.sqrt(size[1:])) @ zero_sum_basis((len(x),))
+    return root
+
+
+def zero_sum_basis(shape: tuple[int, ...]) -> Floats:
+    """Orthonormal rows `[free, levels]`: numpyro's coordinates of a zero-sum array, flattened."""
+    basis = np.ones((1, 1))
+    for size in shape:
+        share = 1 / (size + np.sqrt(size))
+        rows = np.hstack([np.eye(size - 1) - share, np.full((size - 1, 1), -1 / np.sqrt(size))])
+        basis = np.kron(basis, rows)
+    return basis
+
+
+def _unit(covariance: Floats) -> Floats:
+    """The covariance of the same effects after they were moved to sum to zero, scaled to mean variance 1."""
+    centre = np.eye(len(covariance)) - 1.0 / len(covariance)
+    centred = centre @ covariance @ centre
+    scaled: Floats = centred / np.trace(centred) * len(covariance)
+    return scaled

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ from irt.fitting._variational import find_variational
 
 FEW_STUDENTS = 200
 """Students from which on answers, and not the prior alone, tell guessing (as the message says)."""
-TAKEN_OVER = ("draws", "point", "errors", "chains", "log_likelihood", "converged", "diagnostics", "seconds")
+TAKEN_OVER = ("draws", "point", "errors", "chains", "log_likelihood", "converged", "diagnostics")
 """What a fit has as its estimator gave it."""
 UNRELIABLE = 0.1
 """Share of unreliable answers above which PSIS-LOO does not choose between models."""
@@ -79,8 +81,8 @@ def fit(
     - `svi` is a mean-field approximation from mini-batches. Its intervals are too narrow.
 
     `facets=None` uses every facet of the table that is not a covariate, `()` none; `covariates` are columns of numbers
-    with a smooth effect (`irt._smooth`). `progress` is called with 0 of 1 as soon as the input is accepted. Raises
-    ValueError (one line) for a table or design that cannot be estimated, TypeError for an unknown option.
+    with a smooth effect (`irt._design.spline_root`). `progress` is called with 0 of 1 as soon as the input is accepted.
+    Raises ValueError (one line) for a table or design that cannot be estimated, TypeError for an unknown option.
     """
     named = {"model": model, "method": method, "facets": facets}
     given = {name: value for name, value in named.items() if value is not None} | options
@@ -94,14 +96,14 @@ def fit(
     if settings.method == "mml":
         data, facets = _without_facets(data, (*(facets or ()), *settings.covariates) or facets, settings.interactions)
     data, design = design_of(data, facets, settings.interactions, settings.covariates)
-    call = _FitCall(data, design, settings, progress)
+    run = partial(_fitted, data=data, design=design, settings=settings, progress=progress)
     compared = ("1pl", "2pl", "3pl") if settings.model == "auto" else (settings.model,)
     priors = settings.priors or Priors()
     problems = [build_problem(data, design, name, settings.options, priors) for name in compared]
     begun(progress)
     if settings.model == "auto" and settings.method == "mml":
-        return choose_by_bic(call, problems)
-    fits = [call.fit(problem) for problem in problems]
+        return choose_by_bic(run, problems, settings)
+    fits = [run(problem) for problem in problems]
     chosen = choose(fits) if settings.model == "auto" else fits[0]
     return widened(chosen, _refit(problems[compared.index(chosen.model)], settings))
 
@@ -116,22 +118,21 @@ def _refit(problem: Problem, settings: FitSettings) -> Refit:
     return point
 
 
-def choose_by_bic(call: _FitCall, problems: Sequence[Problem]) -> Fit:
+def choose_by_bic(run: Callable[..., Fit], problems: Sequence[Problem], settings: FitSettings) -> Fit:
     """The model with the smallest BIC of a maximum likelihood fit (Schwarz 1978; the sample is the students).
 
     Priors that were given take no part in the comparison: they keep estimates from the maxima that BIC compares. The
     BIC of a fit some of whose items need a prior even so is above its minimum: such a model may win, but may not be
     ruled out, which the reason says.
     """
-    plain = replace(call, settings=replace(call.settings, priors=None))
-    fits = [plain.fit(problem) for problem in problems]
+    fits = [run(problem, settings=replace(settings, priors=None)) for problem in problems]
     rows: list[dict[str, float | int | str]] = []
     for candidate in fits:
         said = {name: candidate.diagnostics[name] for name in ("parameters", "aic", "bic")}
         rows.append({"model": candidate.model, "log_likelihood": candidate.log_likelihood, **said})
     best = int(np.argmin([float(row["bic"]) for row in rows]))
-    given = call.settings.priors is not None
-    pick = call.fit(problems[best]) if given else fits[best]
+    given = settings.priors is not None
+    pick = run(problems[best]) if given else fits[best]
     listed = ", ".join(f"{row['model']} {float(row['bic']):.1f}" for row in rows)
     reason = f"Chose {pick.model} by the smallest BIC{' of fits without the priors given' if given else ''} ({listed})."
     unsure = [each.model for each in fits if each.diagnostics["items_held_by_priors"] and each is not fits[best]]
@@ -177,35 +178,31 @@ def choose(fits: Sequence[Fit]) -> Fit:
     return replace(pick, model_choice=tuple(rows), notes=(*pick.notes, reason))
 
 
-@dataclass(frozen=True)
-class _FitCall:
-    """One call of `fit`, applied to one problem or to several when models are compared."""
-
-    data: ResponseMatrix
-    design: Design
-    settings: FitSettings
-    progress: Progress | None
-
-    def fit(self, problem: Problem) -> Fit:
-        outcome = ESTIMATORS[self.settings.method](problem, self.settings, self.progress)
-        result = Fit(
-            model=problem.model,
-            method=self.settings.method,
-            backend=self.settings.chosen_backend,
-            data=self.data,
-            design=self.design,
-            chance=problem.chance,
-            interval=self.settings.interval,
-            seed=self.settings.seed,
-            elpd_loo=None,
-            elpd_loo_se=None,
-            warnings=(),
-            notes=(*self.data.notes, *outcome.notes),
-            **{name: getattr(outcome, name) for name in TAKEN_OVER},
-        )
-        advice = _advice(problem, self.data) if problem.ratings is None else _rating_advice(self.data, self.settings)
-        warnings = (*self.design.warnings, *advice, *outcome.warnings, *cautions(result))
-        return _with_loo(replace(result, warnings=warnings))
+def _fitted(
+    problem: Problem, data: ResponseMatrix, design: Design, settings: FitSettings, progress: Progress | None
+) -> Fit:
+    """The fit of one problem, of several when models are compared."""
+    begin = time.perf_counter()
+    outcome = ESTIMATORS[settings.method](problem, settings, progress)
+    seconds = time.perf_counter() - begin - outcome.compile_seconds
+    result = Fit(
+        model=problem.model,
+        method=settings.method,
+        backend=settings.chosen_backend,
+        data=data,
+        design=design,
+        chance=problem.chance,
+        interval=settings.interval,
+        seed=settings.seed,
+        elpd_loo=None,
+        elpd_loo_se=None,
+        warnings=(),
+        notes=(*data.notes, *outcome.notes),
+        seconds={"compile": outcome.compile_seconds, "fit": seconds},
+        **{name: getattr(outcome, name) for name in TAKEN_OVER},
+    )
+    advice = _advice(problem, data) if problem.ratings is None else _rating_advice(data, settings)
+    return _with_loo(replace(result, warnings=(*design.warnings, *advice, *outcome.warnings, *cautions(result))))
 
 
 def _right_or_wrong(data: ResponseMatrix, model: str) -> ResponseMatrix:

@@ -23,9 +23,9 @@ LEAST_DRAWS = 4
 """Per chain: convergence compares the spread of two halves, which takes two draws each."""
 
 
-def option(default: Any, help_text: str, metavar: str | None = None) -> Any:
+def option(default: Any, help_text: str, metavar: str | None = None, **more: Any) -> Any:
     """A field of a record whose help the command line shows."""
-    return field(default=default, metadata={"help": help_text, "metavar": metavar})
+    return field(default=default, metadata={"help": help_text, "metavar": metavar, **more})
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irt._responses import Floats
-from irt.kernels import log_sigmoid, namespace
+from irt.kernels import Categories, InformationMoments, ItemParameters, log_sigmoid, namespace
 
 TINY = 1e-300
 """Keeps the logarithm of equal thresholds finite; the smallest double is not far below."""
@@ -26,6 +26,10 @@ class GradedParameters(NamedTuple):
     thresholds: Floats
     top: NDArray[np.int64]
 
+    def at(self, places: Any) -> GradedParameters:
+        """The items at these places (of draws `[D, I]`: in each)."""
+        return GradedParameters(self.a[..., places], self.thresholds[..., places, :], self.top[places])
+
     def share(self, theta: Floats) -> Floats:
         """Expected share of the highest score; broadcasts `theta` against the items."""
         return np.asarray(expected_score(theta, *self) / self.top)
@@ -34,10 +38,41 @@ class GradedParameters(NamedTuple):
         """Fisher information about ability; broadcasts `theta` against the items."""
         return np.asarray(information(theta, *self))
 
+    def moments(self, theta: Floats) -> InformationMoments:
+        """Moments of one answer, broadcast as `information`."""
+        p, slopes, reached = probability(theta, *self), self.category_slopes(theta), cumulative(theta, *self)
+        edge, spread = np.zeros_like(reached[..., :1]), reached * (1 - reached)
+        both = np.concatenate([edge, spread], axis=-1) + np.concatenate([spread, edge], axis=-1)
+        bends = -(self.a[..., None] ** 2) * both
+        # P' = P u and P'' = P (u^2 + u'), u the slope of log P; minus the mean of u' is the information.
+        return InformationMoments(-np.sum(p * bends, axis=-1), np.sum(p * slopes * (slopes**2 + bends), axis=-1))
+
+    def log_categories(self, theta: Floats) -> Floats:
+        """Log probabilities `[..., K + 1]` of the scores, -inf beyond an item's highest."""
+        return np.asarray(log_probability(theta, *self))
+
+    def category_slopes(self, theta: Floats) -> Floats:
+        """Derivatives `[..., K + 1]` of `log_categories`: `a (1 - F_k - F_{k+1})`, F_k the chance of k or more."""
+        reached = cumulative(theta, *self)
+        edge = np.zeros_like(reached[..., :1])
+        above, below = np.concatenate([edge + 1, reached], axis=-1), np.concatenate([reached, edge], axis=-1)
+        return np.asarray(self.a[..., None] * (1 - above - below))
+
+    def categories(self, theta: Floats) -> Categories:
+        """The ratings."""
+        log = self.log_categories(theta)
+        exists = np.isfinite(log)
+        slope = np.where(exists, self.category_slopes(theta), 0.0)
+        return Categories(np.where(exists, np.exp(log), 0.0), np.where(exists, log, 0.0), slope)
+
     def draw(self, rng: np.random.Generator, theta: Floats, attempts: Floats) -> Floats:
         """Ratings `[S, I]` drawn at abilities `[S]`, 0 where not asked."""
         reached = cumulative(theta[:, None], *self)
         return np.where(attempts > 0, (rng.random(attempts.shape)[:, :, None] < reached).sum(axis=2), 0.0)
+
+
+Items = ItemParameters | GradedParameters
+"""Items of right and wrong answers, or of ratings: what depends on the kind of answers, both have by the same names."""
 
 
 def cumulative(theta: Any, a: Any, thresholds: Any, top: Any) -> Any:

@@ -8,7 +8,7 @@ do not determine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from scipy.special import ndtri
 from irt._drift import CurveDifferences, curve_misses, half_width
 from irt._joining import FEWEST, require_enough
 from irt._linking_constants import MOMENTS, NODES, Constants, constants, rescale
-from irt._printing import first_rows, json_record, json_rows, where_whole
+from irt._printing import first_rows, json_record, where_whole
 from irt._responses import Floats, positions
 from irt._result import Estimate, Fit, require_fit
 from irt.kernels import ItemParameters
@@ -74,12 +74,7 @@ class Link:
 
     def record(self) -> dict[str, Any]:
         """The link as JSON can hold it."""
-        record: dict[str, Any] = {"method": self.method}
-        record |= {"slope": self.slope._asdict(), "intercept": self.intercept._asdict()}
-        record |= {"scatter": self.scatter, "anchors": list(self.anchors), "dropped": list(self.dropped)}
-        record["undetermined"] = list(self.undetermined)
-        record |= {"interval": self.interval, "drift": json_rows(self.drift), "abilities": json_rows(self.abilities)}
-        return json_record(record)
+        return json_record({name: value for name, value in vars(self).items() if name not in ("items", "warnings")})
 
     def lines(self, out: Path | None = None, /) -> list[str]:
         """The link for a reader; `out` is the folder that received its tables."""
@@ -191,14 +186,9 @@ class _Pair:
     def select(self, where: Sequence[int]) -> _Pair:
         """The pair of these anchors only."""
         chosen = list(where)
-        return replace(
-            self,
-            target=self.target.at(chosen),
-            source=self.source.at(chosen),
-            target_draws=self.target_draws.at(chosen),
-            source_draws=self.source_draws.at(chosen),
-            determined=self.determined[chosen],
-        )
+        points, draws = (self.target, self.source), (self.target_draws, self.source_draws)
+        (target, source), (target_draws, source_draws) = ([each.at(chosen) for each in two] for two in (points, draws))
+        return _Pair(target, source, target_draws, source_draws, self.determined[chosen], self.order_b)
 
     def usable(self, method: str) -> list[int]:
         """Places of the anchors that the method can use: moments need difficulties that are determined."""

@@ -83,13 +83,8 @@ def _curves_matched(
         value = np.concatenate([(weight * part).ravel() for part in parts])
         return value, np.concatenate([(weight * part).reshape(2, -1) for part in slopes], axis=1).T
 
-    def value(x: Floats) -> Floats:
-        return residuals(x)[0]
-
-    def derivative(x: Floats) -> Floats:
-        return residuals(x)[1]
-
     begin = np.array([np.log(start.slope), start.intercept])
+    value, derivative = (lambda x: residuals(x)[0]), (lambda x: residuals(x)[1])
     found = least_squares(value, begin, jac=derivative, method="lm", xtol=1e-10, ftol=1e-12, gtol=1e-12)
     return Constants(float(np.exp(found.x[0])), float(found.x[1]))
 

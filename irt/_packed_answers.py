@@ -62,7 +62,7 @@ def pack(data: ResponseMatrix) -> PackedAnswers:
     if data.trials is not None or data.top is not None:
         return counted(data.successes, data.attempts)
     codes = np.empty(data.scores.shape, dtype=np.int8)
-    for rows in pieces(data.scores.shape):
+    for rows in blocks(*data.scores.shape):
         scores = data.scores[rows]
         codes[rows] = np.where(np.isnan(scores), 0.0, 2.0 * scores - 1.0)
     return PackedAnswers(codes)
@@ -71,8 +71,3 @@ def pack(data: ResponseMatrix) -> PackedAnswers:
 def counted(successes: Floats, attempts: Floats) -> PackedAnswers:
     """The answers of whole numbers of successes and attempts `[S, I]`."""
     return PackedAnswers(None, successes.astype(np.int32), (attempts - successes).astype(np.int32))
-
-
-def pieces(shape: tuple[int, int]) -> list[slice]:
-    """Slices of rows that hold a bounded number of cells each."""
-    return list(blocks(*shape))

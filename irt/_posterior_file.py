@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,24 +16,18 @@ DIMENSIONS = {"a": "item", "b": "item", "c": "item", "d": "item", "theta": "stud
 THRESHOLDS = ["item", "threshold"]
 
 
-@dataclass(frozen=True)
-class PosteriorArrays:
-    """A table with draws `[D, ...]`, point estimates and errors by name, chance levels `[I]`, and the number of chains.
-
-    `levels` names the levels of each term whose effects were drawn (a file that is read does not tell them).
-    """
+class PosteriorArrays(NamedTuple):
+    """A table with draws `[D, ...]`, point estimates and errors by name, and chance levels `[I]`."""
 
     data: ResponseMatrix
     draws: Mapping[str, Floats]
     point: Mapping[str, Floats]
     errors: Mapping[str, Floats]
     chance: Floats
-    chains: int
-    levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def write(fit: PosteriorArrays, path: Path) -> None:
-    """Write the arrays as ArviZ InferenceData in netCDF."""
+def write(fit: PosteriorArrays, chains: int, levels: Mapping[str, Sequence[str]], path: Path) -> None:
+    """Write the arrays as ArviZ InferenceData in netCDF; `levels` names those of each term whose effects were drawn."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import arviz
@@ -44,9 +37,9 @@ def write(fit: PosteriorArrays, path: Path) -> None:
         if "thresholds" in fit.draws:
             coords["threshold"] = list(range(1, fit.draws["thresholds"].shape[2] + 1))
             dims |= {"thresholds": THRESHOLDS, "top": ["item"]}
-        for term, levels in fit.levels.items():
+        for term, names in levels.items():
             level = _escaped(f"level.{term}")
-            coords[level] = list(levels)
+            coords[level] = list(names)
             dims[_escaped(f"effect.{term}")] = [level]
         grid = ["student", "item"]
         constants: dict[str, Any] = {"chance": fit.chance}
@@ -60,7 +53,7 @@ def write(fit: PosteriorArrays, path: Path) -> None:
         dims |= {f"{kind}.{name}": axes for name, axes in list(dims.items()) for kind in ("point", "error")}
         dims |= {key: ["student"] for key in facets}
         posterior = {
-            _escaped(name): values.reshape(fit.chains, len(values) // fit.chains, *values.shape[1:])
+            _escaped(name): values.reshape(chains, len(values) // chains, *values.shape[1:])
             for name, values in fit.draws.items()
         }
         inference = arviz.from_dict(
@@ -78,7 +71,7 @@ def _escaped(name: str) -> str:
     return name.replace("%", "%25").replace("/", "%2F")
 
 
-def read(path: Path, facets: Sequence[str], chains: int) -> PosteriorArrays:
+def read(path: Path, facets: Sequence[str]) -> PosteriorArrays:
     """The arrays of a file, whose table has these columns of facets; ValueError for a file that cannot be read."""
     import xarray
 
@@ -110,4 +103,4 @@ def read(path: Path, facets: Sequence[str], chains: int) -> PosteriorArrays:
         }
         for prefix in ("point.", "error.")
     )
-    return PosteriorArrays(data, draws, point, errors, constant["chance"].values, chains)
+    return PosteriorArrays(data, draws, point, errors, constant["chance"].values)

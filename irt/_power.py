@@ -8,7 +8,7 @@ in the paired design McNemar's test, where what both find hard cancels).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,7 +59,7 @@ class Power:
 
     def record(self) -> dict[str, Any]:
         """The answer as JSON can hold it."""
-        return json_record(asdict(self))
+        return json_record(self)
 
     def lines(self, _out: Path | None = None, /) -> list[str]:
         """The answer for a reader."""
@@ -89,8 +89,7 @@ class DetectableGap:
 
     def record(self) -> dict[str, Any]:
         """The answer as JSON can hold it."""
-        record = asdict(self)
-        return json_record({"questions": record.pop("questions"), "gap": record.pop("estimate"), **record})
+        return json_record({("gap" if name == "estimate" else name): value for name, value in vars(self).items()})
 
     def lines(self, _out: Path | None = None, /) -> list[str]:
         """The answer for a reader."""
@@ -114,7 +113,7 @@ class UndetectableGap:
 
     def record(self) -> dict[str, Any]:
         """What was asked as JSON can hold it; what was wanted is null."""
-        return json_record(asdict(self))
+        return json_record(self)
 
     def lines(self, _out: Path | None = None, /) -> list[str]:
         """The reason."""
@@ -217,8 +216,7 @@ def abilities_apart(items: ItemParameters, weights: Floats, gap: float, at: floa
         return _on_scale(at + gap / 2, at - gap / 2)
 
     def short(width: float) -> float:
-        up, down = (float(weights @ kernels.probability(at + side * width / 2, *items)) for side in (1, -1))
-        return up - down - gap
+        return _shares_apart(items, weights, width, at) - gap
 
     if short(2 * WIDEST) <= 0:
         raise OutOfReachError(
@@ -271,8 +269,11 @@ def _gap_shown(items: ItemParameters, weights: Floats, questions: int, at: float
         said = "question like these does" if questions == 1 else "questions like these do"
         raise OutOfReachError(f"{questions} {said} not show any gap around ability {at:g}; ask more")
     width = float(brentq(excess, 1e-6, over, xtol=1e-9))
-    if plan.scale == "ability":
-        return width
+    return width if plan.scale == "ability" else _shares_apart(items, weights, width, at)
+
+
+def _shares_apart(items: ItemParameters, weights: Floats, width: float, at: float) -> float:
+    """Difference of the expected shares right of abilities that are `width` apart around `at`."""
     up, down = (float(weights @ kernels.probability(at + side * width / 2, *items)) for side in (1, -1))
     return up - down
 

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -30,14 +31,27 @@ class Printable(Protocol):
         ...
 
 
-def json_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The record with plain values, and null for what is infinite or empty, which JSON cannot hold."""
-    return {name: _plain(value) for name, value in record.items()}
+def json_record(record: object) -> dict[str, Any]:
+    """The fields of a record, or the values of a mapping, as JSON can hold them."""
+    found: dict[str, Any] = json_value(record)
+    return found
 
 
-def json_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table as JSON can hold them."""
-    return [json_record({str(name): value for name, value in row.items()}) for row in table.to_dict("records")]
+def json_value(value: Any) -> Any:
+    """Records as objects, tables as lists of rows, arrays as lists, and null for what is infinite or empty."""
+    if isinstance(value, pd.DataFrame):
+        value = value.to_dict("records")
+    elif isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    elif hasattr(value, "_asdict"):
+        value = value._asdict()
+    elif is_dataclass(value):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): json_value(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(each) for each in value]
+    return None if value is pd.NA or (isinstance(value, float) and not math.isfinite(value)) else value
 
 
 def first_rows(table: pd.DataFrame, whole: str) -> str:
@@ -69,10 +83,3 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
 def table_file(name: str) -> str:
     """The file name of a table: `item fit` is in `item-fit.csv`."""
     return f"{re.sub(r'[^A-Za-z0-9_.]+', '-', name)}.csv"
-
-
-def _plain(value: Any) -> Any:
-    if value is pd.NA:
-        return None
-    plain = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(plain, float) and not math.isfinite(plain) else plain

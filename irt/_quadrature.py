@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from irt import kernels
+from irt._graded import Items
 from irt._responses import Floats
 from irt.kernels import ItemParameters
 
@@ -44,20 +45,15 @@ class Posterior(NamedTuple):
 
 
 def nodes_for(
-    items: ItemParameters, trials: float | Floats = 1.0, bound: float = BOUND, steps_per_sd: float = STEPS_PER_SD
+    items: Items, trials: float | Floats = 1.0, bound: float = BOUND, steps_per_sd: float = STEPS_PER_SD
 ) -> Floats:
     """Equally spaced abilities from `-bound` to `bound`, fine enough for the most informed student.
 
     `trials` is the largest number of trials of an answer, or that of each item `[I]`.
     """
     coarse = np.linspace(-bound, bound, FEWEST)
-    total = np.sum(kernels.information(coarse[:, None], *items) * trials, axis=1)
-    return spaced(float(total.max()), bound, steps_per_sd)
-
-
-def spaced(information: float, bound: float = BOUND, steps_per_sd: float = STEPS_PER_SD) -> Floats:
-    """The nodes for at most this information about a student's ability."""
-    narrowest = 1.0 / np.sqrt(1.0 + information)
+    total = np.sum(items.information(coarse[:, None]) * trials, axis=1)
+    narrowest = 1.0 / np.sqrt(1.0 + float(total.max()))
     widest_step = 2 * BOUND / (FEWEST - 1)
     step = min(narrowest / steps_per_sd, widest_step)
     return np.linspace(-bound, bound, min(int(np.ceil(2 * bound / step - 1e-9)) | 1, MOST))

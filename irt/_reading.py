@@ -121,12 +121,11 @@ def _read_table(path: Path) -> tuple[pd.DataFrame, TableSource]:
 
 
 def _as_text(table: pd.DataFrame) -> pd.DataFrame:
-    text = pd.DataFrame(index=range(len(table)))
     columns = {}
     for name in table.columns:
         column = table[name].to_numpy(dtype=object)
         columns[str(name).strip()] = ["" if pd.isna(value) else _plain(value) for value in column]
-    return pd.concat([text, pd.DataFrame(columns, dtype=object)], axis=1)
+    return pd.DataFrame(columns, index=range(len(table)), dtype=object)
 
 
 def _plain(value: object) -> str:

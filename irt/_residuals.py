@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from irt._quadrature import nodes_for, posterior
-from irt._responses import Floats, ResponseMatrix, blocks
+from irt._quadrature import posterior
+from irt._responses import Floats, ResponseMatrix
 from irt.kernels import ItemParameters, probability
 
 FEWEST = 2
@@ -52,18 +52,12 @@ def residuals(successes: Floats, attempts: Floats, items: ItemParameters, theta:
     return Residuals(successes - attempts * p, attempts * p * (1 - p), p, theta)
 
 
-def mean_squares(found: Residuals, attempts: Floats, axis: int) -> MeanSquares:
+def mean_squares(residual: Floats, variance: Floats, fourth: Floats, axis: int) -> MeanSquares:
     """Mean squares over students (`axis=0`, per item) or over items (`axis=1`, per student).
 
-    Standardised by the cube root (Wilson & Hilferty 1931; Wright & Masters 1982, p. 100 f.), with the fourth moment of
-    a binomial count.
+    From residuals `[S, I]` with their variance and fourth central moment, 0 where not asked. Standardised by the cube
+    root (Wilson & Hilferty 1931; Wright & Masters 1982, p. 100 f.).
     """
-    fourth = found.variance * (1 + 3 * (attempts - 2) * found.p * (1 - found.p))
-    return mean_squares_of(found.residual, found.variance, fourth, axis)
-
-
-def mean_squares_of(residual: Floats, variance: Floats, fourth: Floats, axis: int) -> MeanSquares:
-    """The same from residuals `[S, I]` with their variance and fourth central moment, 0 where not asked."""
     used = variance > 1e-12
     variance, fourth = np.where(used, variance, 1.0), np.where(used, fourth, 0.0)
     squares = np.where(used, residual**2, 0.0)
@@ -78,42 +72,12 @@ def mean_squares_of(residual: Floats, variance: Floats, fourth: Floats, axis: in
     return MeanSquares(infit, _cube_root(infit, infit_sd), outfit, _cube_root(outfit, outfit_sd), count)
 
 
-def item_mean_squares(data: ResponseMatrix, items: ItemParameters) -> MeanSquares:
-    """Mean squares `[I]` of a table of right and wrong answers at the items' point estimates.
-
-    Each student is placed at the expected ability a posteriori (EAP) under a Normal(0, 1) population, as in mirt's
-    `itemfit`. Large tables are worked on in blocks.
-    """
-    theta = expected_abilities(data, items)
-    parts = []
-    for columns in blocks(len(data.items), len(data.students)):
-        k, n = counts(data, slice(None), columns)
-        parts.append(mean_squares(residuals(k, n, items.at(columns), theta), n, 0))
-    return MeanSquares(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-
-
 def counts(data: ResponseMatrix, rows: slice, columns: slice | NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Successes and trials of a part of the table, 0 where not asked."""
     scores = data.scores[rows, columns]
     asked = ~np.isnan(scores)
     trials = 1.0 if data.trials is None else np.nan_to_num(data.trials[rows, columns])
     return np.where(asked, scores, 0.0), np.where(asked, trials, 0.0)
-
-
-def expected_abilities(data: ResponseMatrix, items: ItemParameters, without: int | None = None) -> Floats:
-    """Expected abilities a posteriori `[S]` under Normal(0, 1) at the items' parameters.
-
-    `without` leaves out the answers to the item in that place.
-    """
-    most = 1.0 if data.trials is None else np.nanmax(np.where(data.asked, data.trials, 1.0), axis=0)
-    nodes = nodes_for(items, most)
-    found = []
-    for row in blocks(len(data.students), max(len(data.items), len(nodes))):
-        successes, attempts = counts(data, row, slice(None))
-        if without is not None:
-            successes[:, without] = attempts[:, without] = 0.0
-        found.append(posterior(successes, attempts, items, nodes).mean)
-    return np.concatenate(found)
 
 
 def _cube_root(value: Floats, sd: Floats) -> Floats:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from irt import _graded as graded
 from irt import _posterior_file as posterior_file
@@ -22,14 +21,19 @@ from irt import _tables as tables
 from irt._argument_checks import require_names, require_numbers
 from irt._design import Design
 from irt._files import replacing
-from irt._graded import GradedParameters
-from irt._likelihoods import Items, items_among
+from irt._graded import GradedParameters, Items
+from irt._likelihoods import items_among
 from irt._responses import Floats, ResponseMatrix, positions
 from irt.fitting import _likelihood_passes as fused
 from irt.kernels import ItemParameters
 
 FORMAT = 1
 """Of `fit.json`."""
+AS_SAVED = ("model", "method", "backend", "interval", "seed", "chains", "log_likelihood", "elpd_loo", "elpd_loo_se",
+            "converged", "diagnostics", "seconds")  # fmt: skip
+"""Fields of a fit that `fit.json` holds as they are."""
+SENTENCES = ("warnings", "notes", "model_choice")
+"""Those that it holds as lists."""
 PACKAGES = ("numpy", "scipy", "jax", "numpyro")
 """Whose versions `fit.json` records."""
 BAND_DRAWS = 400
@@ -139,7 +143,10 @@ class Fit:
         if self.graded is not None:
             columns |= self._threshold_columns(self.graded) | {"top": self.graded.top}
         table = pd.DataFrame(columns).join(tables.item_fit(self.data, self.estimated_items, self.chance))
-        return self._with_weak_items(table)
+        error, common = float(np.median(self.abilities["theta_sd"])), self.model == "1pl"
+        return tables.with_weak_items(
+            table, self.data, self.tails, error, common=common, free=not self.positive_by_prior
+        )
 
     @cached_property
     def abilities(self) -> pd.DataFrame:
@@ -239,20 +246,17 @@ class Fit:
         """
         return tables.best(self.design.term(facet).levels, self.design.worth(facet, self.draws), "level")
 
-    def probability_best_student(self) -> pd.DataFrame:
-        """`student,probability` of having the highest ability, most probable first."""
-        return tables.best(self.data.students, self.draws["theta"], "student")
-
     def information(self, theta: Sequence[float] | Floats, items: Sequence[str] | None = None) -> Information:
         """Fisher information of `items` (all by default) at `theta`: posterior mean and `interval` band."""
         grid = require_numbers("theta", theta)
         names = self.data.items if items is None else require_names("items", items)
         # Steep items give information long tails: short exams take more draws, so that curves come out smooth.
         thin = self.thinned(max(BAND_DRAWS, min(CURVE_DRAWS, CURVE_CELLS // max(len(self.data.items), 1))))
+        drawn = items_among(thin, self.data.top)
         mean, low, high = (np.empty((len(names), len(grid))) for _ in range(3))
         total = np.zeros((len(thin["a"]), len(grid)))
         for row, index in enumerate(positions("item", self.data.items, names)):
-            curves = self._information_curves(thin, index, grid)
+            curves = drawn.at([index]).information(grid)  # [D, T]
             mean[row], (low[row], high[row]) = curves.mean(axis=0), np.quantile(curves, self.tails, axis=0)
             total += curves
         bounds = np.quantile(total, self.tails, axis=0)
@@ -328,11 +332,10 @@ class Fit:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         levels = {term.name: term.levels for term in self.design.terms}
-        parts = (self.data, self.draws, self.point, self.errors, self.chance, self.chains, levels)
-        arrays = posterior_file.PosteriorArrays(*parts)
+        arrays = posterior_file.PosteriorArrays(self.data, self.draws, self.point, self.errors, self.chance)
         with ExitStack() as stack:  # puts the files in place last entered first
             summary = stack.enter_context(replacing(folder / "fit.json"))
-            posterior_file.write(arrays, stack.enter_context(replacing(folder / "posterior.nc")))
+            posterior_file.write(arrays, self.chains, levels, stack.enter_context(replacing(folder / "posterior.nc")))
             for name, table in (("items", self.items), ("abilities", self.abilities), ("components", self.components)):
                 table.to_csv(stack.enter_context(replacing(folder / f"{name}.csv")), index=False)
             summary.write_text(json.dumps(self.record(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -343,36 +346,17 @@ class Fit:
         terms = self.design.terms
         return {
             "format": FORMAT,
-            "model": self.model,
-            "method": self.method,
-            "backend": self.backend,
+            **{name: getattr(self, name) for name in AS_SAVED},
             "n_students": len(self.data.students),
             "n_items": len(self.data.items),
             "facets": [term.name for term in terms if len(term.facets) == 1 and not term.smooth],
             "covariates": [term.name for term in terms if term.smooth],
             "interactions": [list(term.facets) for term in terms if len(term.facets) > 1],
-            "log_likelihood": self.log_likelihood,
-            "elpd_loo": self.elpd_loo,
-            "elpd_loo_se": self.elpd_loo_se,
             "reliability": self.reliability,
             "residual_scale": None if self.residual_scale is None else self.residual_scale._asdict(),
-            "interval": self.interval,
-            "converged": self.converged,
-            "diagnostics": dict(self.diagnostics),
-            "warnings": list(self.warnings),
-            "notes": list(self.notes),
-            "model_choice": [dict(row) for row in self.model_choice],
-            "seconds": dict(self.seconds),
-            "seed": self.seed,
-            "chains": self.chains,
+            **{name: list(getattr(self, name)) for name in SENTENCES},
             "versions": {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES},
         }
-
-    def _information_curves(self, draws: Mapping[str, Floats], item: int, grid: Floats) -> Floats:
-        """Information of one item at the grid, per draw `[D, T]`."""
-        names = "abcd" if self.graded is None else ("a", "thresholds")
-        top = None if self.graded is None else self.graded.top[item]
-        return items_among({name: draws[name][:, item, None] for name in names}, top).information(grid)
 
     def _threshold_columns(self, items: GradedParameters) -> dict[str, object]:
         columns: dict[str, object] = {}
@@ -382,19 +366,6 @@ class Fit:
             named = {name.replace("thresholds", f"b{k + 1}"): values[:, k] for name, values in wide.items()}
             columns |= {name: np.where(real[:, k], values, np.nan) for name, values in named.items()}
         return columns
-
-    def _with_weak_items(self, table: pd.DataFrame) -> pd.DataFrame:
-        free, common = not self.positive_by_prior, self.model == "1pl"
-        if not free:
-            flat = np.zeros(len(table), dtype=np.bool_)
-        elif common:  # all items have a hand in it
-            flat = np.abs(table["a"].to_numpy(float)) <= ndtri(self.tails[1]) * table["a_sd"].to_numpy(float)
-        else:
-            flat = tables.unassociated(table, self.data, self.tails)
-        table = tables.flag_weak(table, self.data, flat)
-        if free:
-            table = tables.flag_endless(table, float(np.median(self.abilities["theta_sd"])))
-        return table if common else tables.flag_sign(table, self.data, free)
 
     def _columns(self, name: str, draws: Floats, point: Floats) -> dict[str, Floats]:
         sd, low, high = tables.spread(draws, self.tails)

@@ -9,7 +9,7 @@ themselves uncertain are carried along by averaging the curves over the draws of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,10 +21,11 @@ from irt import _quadrature as quadrature
 from irt import kernels
 from irt._argument_checks import require_probability
 from irt._graded import GradedParameters
-from irt._likelihoods import Counted, Likelihood, Rated, nodes_of
-from irt._printing import first_rows, json_rows, where_whole
+from irt._likelihoods import Likelihood, likelihood_of
+from irt._printing import first_rows, json_record, where_whole
 from irt._responses import Floats, ResponseMatrix, positions, require_matrix
 from irt._result import Fit, require_fit
+from irt._tables import each_draw
 from irt.kernels import ItemParameters
 
 METHODS = ("eap", "map", "ml", "wle")
@@ -71,7 +72,7 @@ class Scores:
 
     def record(self) -> dict[str, Any]:
         """The scores as JSON can hold them."""
-        return {"method": self.method, "interval": self.interval, "students": json_rows(self.table)}
+        return json_record({"method": self.method, "interval": self.interval, "students": self.table})
 
     def lines(self, out: Path | None = None, /) -> list[str]:
         """The scores for a reader; `out` is the folder that received `abilities.csv`."""
@@ -114,7 +115,12 @@ def score(
     if method in ("ml", "wle") and 0 in answered:
         raise ValueError(f"student '{data.students[answered.index(0)]}' answered nothing; '{method}' needs an answer")
     level = fit.interval if interval is None else interval
-    point, varied = _likelihoods(fit, data, places, draws if propagate else 0)
+    items = fit.estimated_items.at(places)
+    if isinstance(items, GradedParameters):
+        _require_ratings(data, items)
+    point = likelihood_of(data, items)
+    drawn = each_draw(fit.data, fit.thinned(draws)) if propagate else ()
+    varied = [replace(point, items=each.at(places)) for _, each in drawn]
     found = score_likelihoods(point, method, level, varied)
     notes = tuple(_note(value, count) for value, count in zip(found.theta, answered, strict=True))
     return Scores(method, data.students, answered, *found, notes, level)
@@ -129,7 +135,8 @@ def score_likelihoods(
     estimate at `items` and add the variance of the estimate over draws to its squared standard error.
     """
     require_probability("interval", interval)
-    nodes = _nodes(point, quadrature.BOUND if method in ("eap", "map") else REACH)
+    bound = quadrature.BOUND if method in ("eap", "map") else REACH
+    nodes = np.linspace(-bound, bound, FINER * len(point.nodes(bound)) + 1)
     curves = [
         _posterior_curve(each, nodes) if method == "eap" else _deviance_curve(method, each, nodes)
         for each in (draws or (point,))
@@ -167,8 +174,8 @@ def crossing(nodes: Floats, rising: Floats, tail: float) -> Floats:
 def item_draws(fit: Fit, places: Sequence[int], count: int) -> tuple[ItemParameters, ...]:
     """At most `count` draws of the parameters of the items at these positions, evenly spaced over the fit's."""
     thin = fit.thinned(count)
-    columns = [thin[name][:, list(places)] for name in "abcd"]
-    return tuple(ItemParameters(*rows) for rows in zip(*columns, strict=True))
+    drawn = ItemParameters(*(thin[name] for name in "abcd")).at(places)
+    return tuple(ItemParameters(*rows) for rows in zip(*drawn, strict=True))
 
 
 class _Curve(NamedTuple):
@@ -179,24 +186,6 @@ class _Curve(NamedTuple):
     rising: Floats
 
 
-def _likelihoods(
-    fit: Fit, data: ResponseMatrix, places: Sequence[int], draws: int
-) -> tuple[Likelihood, list[Likelihood]]:
-    """The likelihood at the items' point estimates, and at `draws` draws of them."""
-    if fit.graded is None:
-        counts = data.successes, data.attempts
-        varied = item_draws(fit, places, draws) if draws else ()
-        return Counted(*counts, fit.parameters.at(places)), [Counted(*counts, each) for each in varied]
-    rows = list(places)
-    a, thresholds, top = fit.graded
-    items = GradedParameters(a[rows], thresholds[rows], top[rows])
-    _require_ratings(data, items)
-    thin = fit.thinned(draws) if draws else {"a": (), "thresholds": ()}
-    pairs = zip(thin["a"], thin["thresholds"], strict=True)
-    drawn: list[Likelihood] = [Rated(data.scores, items._replace(a=a[rows], thresholds=b[rows])) for a, b in pairs]
-    return Rated(data.scores, items), drawn
-
-
 def _require_ratings(data: ResponseMatrix, items: GradedParameters) -> None:
     if data.trials is not None:
         raise ValueError("the fit is of ratings, one per answer; the table counts right answers of trials")
@@ -205,10 +194,6 @@ def _require_ratings(data: ResponseMatrix, items: GradedParameters) -> None:
             f"student '{data.students[row]}', item '{data.items[place]}': rating {data.scores[row, place]:g}; "
             f"wanted at most {items.top[place]}, the highest score in the fit"
         )
-
-
-def _nodes(likelihood: Likelihood, bound: float) -> Floats:
-    return np.linspace(-bound, bound, FINER * len(nodes_of(likelihood, bound)) + 1)
 
 
 def _posterior_curve(likelihood: Likelihood, nodes: Floats) -> _Curve:
@@ -232,7 +217,7 @@ def _objective(method: str, likelihood: Likelihood, nodes: Floats) -> Floats:
     if method == "map":
         value = value - 0.5 * nodes**2
     if method == "wle":
-        info, tilt = likelihood.moments(nodes)
+        info, tilt = likelihood.items.moments(nodes[:, None])
         pull = _warm(likelihood.weights @ tilt.T, likelihood.weights @ info.T)
         step = nodes[1] - nodes[0]
         areas = np.concatenate([np.zeros((len(pull), 1)), np.cumsum((pull[:, 1:] + pull[:, :-1]) / 2, axis=1)], axis=1)
@@ -283,7 +268,7 @@ def _slope(method: str, theta: Floats, likelihood: Likelihood) -> Floats:
     if method == "map":
         slope = slope - theta
     if method == "wle":
-        info, tilt = likelihood.moments(theta)
+        info, tilt = likelihood.items.moments(theta[:, None])
         slope = slope + _warm(*(np.sum(likelihood.weights * each, axis=1) for each in (tilt, info)))
     return np.asarray(slope)
 
@@ -291,7 +276,9 @@ def _slope(method: str, theta: Floats, likelihood: Likelihood) -> Floats:
 def _error_variance(method: str, theta: Floats, likelihood: Likelihood) -> Floats:
     """One over the information at the estimate `[S]`, with that of the prior for `map`; infinite at infinity."""
     finite = np.isfinite(theta)
-    info = np.sum(likelihood.weights * likelihood.moments(np.where(finite, theta, 0.0)).information, axis=1)
+    info = np.sum(
+        likelihood.weights * likelihood.items.moments(np.where(finite, theta, 0.0)[:, None]).information, axis=1
+    )
     info = info + 1.0 if method == "map" else info
     return np.where(finite, 1.0 / np.maximum(info, 1e-300), np.inf)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -172,7 +172,9 @@ def simulate(
     ids = tuple(f"q{index}" for index in range(items))
     names = tuple(f"s{index}" for index in range(count)) if table is None else tuple(table.index)
     chance = chance_level(ResponseMatrix(np.zeros((count, items)), names, ids), how.options)
-    ability = _abilities(rng, extra, table, _residual_scales(how.residual_sd, table, count), how)
+    theta, effects, residual_scale, own_scales = _abilities(
+        rng, extra, table, _residual_scales(how.residual_sd, table, count), how
+    )
     parameters = _parameters(rng, model, chance, how)
     document = np.arange(items) * (how.documents or 1) // items
     testlets = (how.document_sd if how.documents else 0.0) * extra.standard_normal((count, how.documents or 1))
@@ -180,7 +182,7 @@ def simulate(
     shared = _shared(np.random.default_rng([seed, 2]), table, how.shared_sd or {}, (count, items))
     focal = _focal(table, how.dif_facet, count) if how.dif_items else np.zeros(count, dtype=np.bool_)
     a, b, c, d = parameters
-    p = probability(ability.theta[:, None] + testlets[:, document] + shared, a, b + np.outer(focal, dif), c, d)
+    p = probability(theta[:, None] + testlets[:, document] + shared, a, b + np.outer(focal, dif), c, d)
     p = np.where(wrong, (1 - p) * chance / (1 - chance), p)
     form, block = extra.permutation(np.arange(count) % how.forms), np.arange(items) * how.forms // items
     scores = rng.binomial(how.trials or 1, p).astype(np.float64)
@@ -189,7 +191,21 @@ def simulate(
     if how.forms > 1:
         scores[(block - form[:, None]) % how.forms > 1] = np.nan
     tries = None if how.trials is None else np.full(scores.shape, float(how.trials))
-    truth = Truth(*parameters, *ability, document, testlets, wrong, dif, focal, form, block, np.asarray(p))
+    truth = Truth(
+        *parameters,
+        theta,
+        effects,
+        residual_scale,
+        own_scales,
+        document,
+        testlets,
+        wrong,
+        dif,
+        focal,
+        form,
+        block,
+        np.asarray(p),
+    )
     return Simulation(ResponseMatrix(scores, names, ids, tries, table), truth)
 
 
@@ -227,13 +243,6 @@ def simulate_graded(
     data = ResponseMatrix(scores, people.data.students, names, None, people.data.facets, top=highest)
     truth = GradedTruth(a, thresholds, highest, theta, people.truth.effects, people.truth.residual_scale)
     return GradedSimulation(data, truth)
-
-
-class _Ability(NamedTuple):
-    theta: Floats
-    effects: dict[str, Floats]
-    residual_scale: float
-    residual_scales: Floats
 
 
 def _require_possible(model: str, items: int, how: SimulationSettings) -> None:
@@ -278,12 +287,13 @@ def _abilities(
     table: pd.DataFrame | None,
     scales: Floats,
     how: SimulationSettings,
-) -> _Ability:
+) -> tuple[Floats, dict[str, Floats], float, Floats]:
+    """Abilities, effects, and the residual scale of all students and of each, as `Truth` has them."""
     if table is None:
         if how.interactions:
             raise ValueError(f"interaction {tuple(how.interactions[0])} needs facets")
         theta = rng.standard_normal(len(scales))
-        return _Ability(theta - theta.mean(), {}, 1.0, np.ones(len(scales)))
+        return theta - theta.mean(), {}, 1.0, np.ones(len(scales))
     theta = scales * rng.standard_normal(len(scales))
     effects: dict[str, Floats] = {}
     for name in table.columns:
@@ -297,7 +307,7 @@ def _abilities(
         theta = theta + effect[codes]
     unit = float(theta.std())
     size = float(np.sqrt(np.mean(scales**2))) / unit
-    return _Ability((theta - theta.mean()) / unit, {name: e / unit for name, e in effects.items()}, size, scales / unit)
+    return (theta - theta.mean()) / unit, {name: e / unit for name, e in effects.items()}, size, scales / unit
 
 
 def _interaction(

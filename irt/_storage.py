@@ -9,12 +9,9 @@ from typing import Any
 from irt import _posterior_file as posterior_file
 from irt._design import build_design
 from irt._files import require_folder
-from irt._result import FORMAT, Fit
+from irt._result import AS_SAVED, FORMAT, SENTENCES, Fit
 
 FOLDER = "a folder written by Fit.save (fit --out)"
-AS_SAVED = ("model", "method", "backend", "interval", "seed", "log_likelihood", "elpd_loo", "elpd_loo_se", "converged",
-            "diagnostics", "seconds")  # fmt: skip
-"""Fields of a fit that `fit.json` holds as they are."""
 
 
 def load_fit(folder: str | Path) -> Fit:
@@ -33,9 +30,8 @@ def load_fit(folder: str | Path) -> Fit:
         raise ValueError(
             f"{folder / 'fit.json'}: format {found!r} is not one this version reads (up to {FORMAT}); upgrade ragexam"
         )
-    columns = (*said["facets"], *said.get("covariates", ()))
-    found = posterior_file.read(folder / "posterior.nc", columns, said["chains"])
-    arrays = {name: getattr(found, name) for name in ("data", "draws", "point", "errors", "chance", "chains")}
-    design = build_design(found.data, said["facets"], said["interactions"], said.get("covariates", ()))
-    sentences: dict[str, Any] = {name: tuple(said.get(name, ())) for name in ("warnings", "notes", "model_choice")}
-    return Fit(design=design, **arrays, **sentences, **{name: said[name] for name in AS_SAVED})
+    facets, covariates = said["facets"], said.get("covariates", ())
+    arrays = posterior_file.read(folder / "posterior.nc", (*facets, *covariates))
+    design = build_design(arrays.data, facets, said["interactions"], covariates)
+    sentences: dict[str, Any] = {name: tuple(said.get(name, ())) for name in SENTENCES}
+    return Fit(design=design, **arrays._asdict(), **sentences, **{name: said[name] for name in AS_SAVED})

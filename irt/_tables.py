@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from irt._design import Design
-from irt._graded import GradedParameters
-from irt._likelihoods import Items, expected_mean_squares, items_among
+from irt._graded import GradedParameters, Items
+from irt._likelihoods import expected_mean_squares, items_among
 from irt._residuals import counts
 from irt._responses import Floats, ResponseMatrix, blocks
 from irt.kernels import RUNAWAY
@@ -58,52 +58,42 @@ def item_fit(data: ResponseMatrix, items: Items, chance: Floats) -> pd.DataFrame
     )
 
 
-def flag_weak(table: pd.DataFrame, data: ResponseMatrix, flat: NDArray[np.bool_]) -> pd.DataFrame:
-    """`table` with the flag "hardly discriminates" for items whose answers vary.
+def with_weak_items(
+    table: pd.DataFrame, data: ResponseMatrix, tails: tuple[float, float], error: float, *, common: bool, free: bool
+) -> pd.DataFrame:
+    """`table` with flags of items whose slope or difficulty the answers do not tell.
 
-    It marks items that are `flat` `[I]`, and a difficulty whose interval is wider than the abilities of all but one in
-    15,000 students, from -4 to 4.
+    "Hardly discriminates" are items whose answers vary and whose difficulty has an interval wider than the abilities of
+    all but one in 15,000 students, from -4 to 4. Where slopes are `free` of a prior it marks, too, a correlation with
+    the rest whose normal interval includes 0 (a slope's own error does not tell: of steep items the likelihood falls
+    slowly upwards, and the error is as large as the slope), or a `common` slope, in which all items have a hand, whose
+    own interval does.
+
+    "Slope not bounded above" are free slopes that may be as steep as these answers can show. Abilities known up to
+    `error` (their standard deviation given the answers) show a logistic curve of slope a as one of slope
+    `a / sqrt(1 + (a error / 1.7)^2)`, and a step as `1.7 / error`. Marked are slopes whose interval reaches nine tenths
+    of that, or what maximum likelihood takes as infinite.
+
+    The sign of a slope is not shown by the item's own answers, which vary, where their correlation with the rest is
+    less than 1.28 standard errors on its side of 0 (one-sided 10 %). Of free slopes the flag is "sign uncertain": their
+    draws and intervals take the estimate's sign as known. Elsewhere it is "sign from the prior", of positive ones; of a
+    negative one the answers convinced the prior.
     """
-    low, high = (table[name].to_numpy(float) for name in ("b_low", "b_high"))
-    return _with_flag(table, HARDLY, (flat | (high - low > ABILITIES)) & _varies(data))
-
-
-def unassociated(table: pd.DataFrame, data: ResponseMatrix, tails: tuple[float, float]) -> NDArray[np.bool_]:
-    """Items `[I]` whose correlation with the rest has a normal interval that includes 0.
-
-    A slope's own error does not tell: of steep items the likelihood falls slowly upwards, and the error is as large as
-    the slope.
-    """
-    return np.asarray(np.abs(_association(table, data)) <= ndtri(tails[1]))
-
-
-def flag_sign(table: pd.DataFrame, data: ResponseMatrix, free: bool) -> pd.DataFrame:
-    """`table` with a flag for discriminations whose sign the items' own answers, which vary, do not show.
-
-    Their correlation with the rest is less than 1.28 standard errors on their side of 0 (one-sided 10 %). Where slopes
-    are `free` of a prior the flag is "sign uncertain": their draws and intervals take the estimate's sign as known.
-    Elsewhere it is "sign from the prior", of positive ones; of a negative one the answers convinced the prior.
-    """
-    a, association = table["a"].to_numpy(float), _association(table, data)
-    unseen = (np.where(a < 0, -association, association) < SURE) & _varies(data)
+    a, error_a, low, high = (table[name].to_numpy(float) for name in ("a", "a_sd", "b_low", "b_high"))
+    # Correlations with the rest of the exam, in standard errors of one that is 0.
+    association = table["point_biserial"].to_numpy(float) * np.sqrt(np.maximum(data.asked.sum(axis=0) - 1, 1))
+    weak, varies = high - low > ABILITIES, _varies(data)
+    if free:
+        size, unit = (a, error_a) if common else (association, 1.0)
+        weak |= np.abs(size) <= ndtri(tails[1]) * unit
+    table = _with_flag(table, HARDLY, weak & varies)
+    if free:
+        steep = table[["a_low", "a_high"]].abs().max(axis=1).to_numpy(float)
+        table = _with_flag(table, ENDLESS, steep >= min(STEP / max(error, 1e-9), RUNAWAY))
+    if common:
+        return table
+    unseen = (np.where(a < 0, -association, association) < SURE) & varies
     return _with_flag(table, UNSURE, unseen) if free else _with_flag(table, ASSUMED, unseen & (a > 0))
-
-
-def flag_endless(table: pd.DataFrame, error: float) -> pd.DataFrame:
-    """`table` with the flag "slope not bounded above" for slopes that may be as steep as these answers can show.
-
-    Abilities known up to `error` (their standard deviation given the answers) show a logistic curve of slope a as one
-    of slope `a / sqrt(1 + (a error / 1.7)^2)`, and a step as `1.7 / error`. Marked are slopes whose interval reaches
-    nine tenths of that, or what maximum likelihood takes as infinite.
-    """
-    steep = np.maximum(np.abs(table["a_low"].to_numpy(float)), np.abs(table["a_high"].to_numpy(float)))
-    return _with_flag(table, ENDLESS, steep >= min(STEP / max(error, 1e-9), RUNAWAY))
-
-
-def _association(table: pd.DataFrame, data: ResponseMatrix) -> Floats:
-    """Correlations `[I]` with the rest of the exam, in standard errors of one that is 0."""
-    rho = table["point_biserial"].to_numpy(float)
-    return np.asarray(rho * np.sqrt(np.maximum(data.asked.sum(axis=0) - 1, 1)))
 
 
 def _varies(data: ResponseMatrix) -> NDArray[np.bool_]:

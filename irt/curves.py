@@ -14,8 +14,8 @@ from scipy.stats import beta
 
 from irt import _tables as tables
 from irt import kernels
-from irt._printing import json_rows
-from irt._residuals import expected_abilities
+from irt._likelihoods import expected_abilities
+from irt._printing import json_record
 from irt._responses import Floats, positions
 from irt._result import BAND_DRAWS, Fit, Information
 from irt.checks._residual_fit import item_residuals
@@ -57,12 +57,8 @@ class ExamInformation:
         """The curves as JSON can hold them."""
         found = self.curves
         total = {"mean": found.total, "low": found.total_low, "high": found.total_high}
-        return {
-            "theta": found.theta.tolist(),
-            "total": {name: values.tolist() for name, values in total.items()},
-            "reliability": self.reliability,
-            "items": {item: row.tolist() for item, row in zip(found.items, found.mean, strict=True)},
-        }
+        items = dict(zip(found.items, found.mean, strict=True))
+        return json_record({"theta": found.theta, "total": total, "reliability": self.reliability, "items": items})
 
     def lines(self, _out: Path | None = None, /) -> list[str]:
         """The curve of all items together as CSV."""
@@ -80,7 +76,7 @@ class GroupInformation:
 
     def record(self) -> dict[str, Any]:
         """The rows as JSON can hold them."""
-        return {"groups": json_rows(self.table)}
+        return json_record({"groups": self.table})
 
     def lines(self, _out: Path | None = None, /) -> list[str]:
         """The table as CSV."""
@@ -143,20 +139,11 @@ def person_item_map(fit: Fit) -> pd.DataFrame:
 def pruning_gains(pruned: Pruned) -> pd.DataFrame:
     """`round, n_items, claimed, heldout, low, high, random, random_low, random_high`, relative to the whole exam."""
     rows = [
-        {
-            "round": row.round,
-            "n_items": row.n_items,
-            "claimed": row.claimed_gain,
-            "heldout": row.heldout_gain.estimate,
-            "low": row.heldout_gain.low,
-            "high": row.heldout_gain.high,
-            "random": row.random.mean,
-            "random_low": row.random.low,
-            "random_high": row.random.high,
-        }
+        (row.round, row.n_items, row.claimed_gain, *row.heldout_gain, row.random.mean, row.random.low, row.random.high)
         for row in pruned.trajectory
     ]
-    return pd.DataFrame(rows)
+    heldout, chance = ("heldout", "low", "high"), ("random", "random_low", "random_high")
+    return pd.DataFrame(rows, columns=["round", "n_items", "claimed", *heldout, *chance])
 
 
 def item_misfit(fit: Fit) -> pd.DataFrame:

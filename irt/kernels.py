@@ -20,8 +20,26 @@ __all__ = [
     "smoothed_logit",
 ]
 
+SMALLEST_LOG = -700.0
+"""Log-probability of a category at least, so that its inverse is finite."""
 RUNAWAY = 12.0
 """A slope beyond this, per standard deviation of ability, counts as on its way to infinity."""
+
+
+class InformationMoments(NamedTuple):
+    """Per item, of the score about ability: information `sum P'^2 / P`, and Warm's `J = sum P' P'' / P`."""
+
+    information: Floats
+    tilt: Floats
+
+
+class Categories(NamedTuple):
+    """Of answers at known abilities `[..., C]`: chance of each category, its logarithm (0 where an item has no such
+    category), and the slope of that logarithm in ability."""
+
+    chance: Floats
+    log: Floats
+    slope: Floats
 
 
 class ItemParameters(NamedTuple):
@@ -43,6 +61,27 @@ class ItemParameters(NamedTuple):
     def information(self, theta: Floats) -> Floats:
         """Fisher information about ability; broadcasts `theta` against the items."""
         return np.asarray(information(theta, *self))
+
+    def moments(self, theta: Floats) -> InformationMoments:
+        """Moments of one answer, broadcast as `information`; J is `sum a (1 - 2 s) I_i`."""
+        known = self.information(theta)
+        return InformationMoments(known, -self.a * np.tanh(self.a * (theta - self.b) / 2) * known)
+
+    def log_categories(self, theta: Floats) -> Floats:
+        """Log probabilities `[..., 2]` of a right and a wrong answer."""
+        return np.stack(log_probability(theta, *self), axis=-1)
+
+    def category_slopes(self, theta: Floats) -> Floats:
+        """Derivatives `[..., 2]` of `log_categories`: `P' / P` and `-P' / Q`, finite where P or Q vanishes."""
+        right, wrong = log_probability(theta, *self)
+        root = np.sign(self.a) * np.sqrt(self.information(theta))  # P' = sqrt(I P Q)
+        return np.stack([root * np.exp((wrong - right) / 2), -root * np.exp((right - wrong) / 2)], axis=-1)
+
+    def categories(self, theta: Floats) -> Categories:
+        """Right and wrong, with logarithms of at least `SMALLEST_LOG`."""
+        up, log = sigmoid(self.a * (theta - self.b)), np.maximum(self.log_categories(theta), SMALLEST_LOG)
+        steep = (self.a * (self.d - self.c) * up * (1 - up))[..., None]
+        return Categories(np.exp(log), log, steep * np.exp(-log) * (1.0, -1.0))
 
     def draw(self, rng: np.random.Generator, theta: Floats, attempts: Floats) -> Floats:
         """Successes `[S, I]` drawn at abilities `[S]`, 0 where there were no attempts."""

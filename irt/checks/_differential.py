@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import softmax
 from scipy.stats import false_discovery_control
 
 from irt import kernels
-from irt._printing import first_rows, json_rows, table_file, where_whole
+from irt._printing import first_rows, json_record, table_file, where_whole
 from irt._quadrature import nodes_for
 from irt._responses import Floats, ResponseMatrix, blocks, levels
 from irt.checks._inputs import ALPHA, false_discovery_rates, optional, require_matching, sentences
@@ -73,7 +74,7 @@ class DifferentialItems:
         """The comparisons as JSON can hold them."""
         found = self.sentences
         head = {"facet": self.facet, "tested": self.tested, "flagged": len(found), "sentences": found}
-        return head | {"items": json_rows(self.table)}
+        return json_record(head | {"items": self.table})
 
     def lines(self, out: Path | None = None, /) -> list[str]:
         """The comparisons for a reader; `out` is the folder that received the table."""
@@ -183,8 +184,7 @@ def _abilities(successes: Floats, attempts: Floats, items: ItemParameters, insid
         if anchor[item]:
             k, n = successes[:, item, None], attempts[:, item, None]
             rest = joint - k * right[:, item] - (n - k) * wrong[:, item]
-        weight = np.exp(rest - rest.max(axis=1, keepdims=True))
-        weight /= weight.sum(axis=1, keepdims=True)
+        weight = softmax(rest, axis=1)
         mean = weight @ nodes
         sd = np.sqrt(np.maximum(weight @ nodes**2 - mean**2, 1e-12))
         points[item] = mean[:, None] + sd[:, None] * HERMITE[0]
@@ -200,9 +200,7 @@ def _log_population(joint: Floats, nodes: Floats, inside: Mask) -> Floats:
     for group in (inside, ~inside):
         mean, variance = 0.0, 1.0
         for _ in range(STEPS):
-            log = joint[group] - 0.5 * (nodes - mean) ** 2 / variance
-            weight = np.exp(log - log.max(axis=1, keepdims=True))
-            weight /= weight.sum(axis=1, keepdims=True)
+            weight = softmax(joint[group] - 0.5 * (nodes - mean) ** 2 / variance, axis=1)
             # One student at 0 and two with variance 1 keep the population of a small group in place.
             mean = float((weight @ nodes).sum() / (group.sum() + 1))
             variance = float(((weight @ (nodes - mean) ** 2).sum() + 2) / (group.sum() + 2))

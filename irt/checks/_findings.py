@@ -12,7 +12,7 @@ import pandas as pd
 
 from irt._item_clusters import shared_answers
 from irt._model import Priors
-from irt._printing import json_rows
+from irt._printing import json_record
 from irt._responses import ResponseMatrix, constant_facets, facet_names
 from irt._result import Fit
 from irt._tables import ASSUMED, ENDLESS, HARDLY, UNSURE
@@ -86,12 +86,8 @@ class CheckReport:
 
     def record(self) -> dict[str, Any]:
         """The report as JSON can hold it."""
-        return {
-            "sentences": list(self.sentences),
-            "limits": self.limits,
-            "skipped": dict(self.skipped),
-            "tables": {name: json_rows(table) for name, table in self.tables.items()},
-        }
+        found = {"sentences": self.sentences, "limits": self.limits, "skipped": self.skipped}
+        return json_record(found | {"tables": self.tables})
 
     def lines(self, _out: Path | None = None, /) -> list[str]:
         """The report for a reader."""

@@ -10,12 +10,13 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
 
-from irt._likelihoods import Items
+from irt._graded import Items
 from irt._quadrature import posterior
 from irt._responses import Floats, ResponseMatrix, require_matrix
+from irt.fitting._coordinates import SHARED
 from irt.kernels import ItemParameters, probability
 
-FREE = {"1pl": 1, "2pl": 2, "3pl": 3, "3pl-shared": 2, "4pl": 4}
+FREE = {model: shared.count(False) for model, shared in SHARED.items()}
 """Parameters that a model estimates per item (what all items share belongs to none)."""
 ALPHA = 0.05
 """Level of every check, after adjustment for many tests: the usual one."""

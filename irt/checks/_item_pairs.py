@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from irt._likelihoods import Counted
+from irt._likelihoods import likelihood_of
 from irt._residuals import residuals
 from irt._responses import Floats, ResponseMatrix
 from irt._tables import residual_correlations
@@ -65,9 +65,9 @@ def dependence(
     values, known = q3[first, second], defined[first, second]
     mean = _mean(values, known)
     tops, within = [], []
-    answered = Counted(successes, attempts, items)
+    answered = likelihood_of(data, items)
     for each in replicas(answered.posterior(), answered, replicas_count, seed):
-        table = each.counts[..., 0]
+        table = each.answers[..., 0]
         drawn, fine = _q3(table, attempts, items)
         centre = _mean(drawn[first, second], fine[first, second])
         tops.append(float(np.max(np.where(fine, drawn - centre, -1.0)[first, second], initial=-1.0)))

@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import logsumexp, softmax
 
-from irt import _graded as graded
-from irt import kernels
+from irt._likelihoods import LEAST, items_among, likelihood
 from irt._responses import Floats, ResponseMatrix, blocks
-
-Indices = NDArray[np.intp]
 
 TIE = 1e-9
 """Difference of log ratios below which two draws have one weight; rounding moves them by some 1e-13."""
@@ -31,34 +28,26 @@ class Loo(NamedTuple):
 
 def loo(data: ResponseMatrix, draws: Mapping[str, Floats]) -> Loo:
     """PSIS-LOO over the answered (student, item) cells, row by row of the table."""
-    cells = _rating_cells if "thresholds" in draws else _cells
     rows, columns = (np.asarray(axis, dtype=np.intp) for axis in np.nonzero(data.asked))
+    items, scores, attempts = items_among(draws, data.top), data.successes, data.attempts
+
+    def log_likelihood(part: slice) -> Floats:
+        """Of some cells, `[D, N]`."""
+        where, at = (rows[part], columns[part]), items.at(columns[part])
+        answers = likelihood(scores[where], attempts[where], at).answers
+        logs = np.maximum(at.log_categories(draws["theta"][:, rows[part]]), LEAST)
+        return np.asarray((answers * logs).sum(axis=-1))
+
     size = draws["thresholds" if "thresholds" in draws else "a"][:, 0].size
-    parts = [smoothed_loo(cells(data, draws, rows[part], columns[part])) for part in blocks(len(rows), size)]
+    parts = [smoothed_loo(log_likelihood(part)) for part in blocks(len(rows), size)]
     pointwise, k = (np.concatenate(part) for part in zip(*parts, strict=True))
     return Loo(float(pointwise.sum()), float(np.sqrt(len(pointwise) * pointwise.var())), pointwise, k)
-
-
-def _cells(data: ResponseMatrix, draws: Mapping[str, Floats], rows: Indices, columns: Indices) -> Floats:
-    """Log-likelihood `[D, N]` of the cells."""
-    theta, (a, b, c, d) = draws["theta"][:, rows], (draws[name][:, columns] for name in "abcd")
-    right, wrong = kernels.log_probability(theta, a, b, c, d)
-    k, n = data.successes[rows, columns], data.attempts[rows, columns]
-    return np.where(k > 0, k * right, 0.0) + np.where(n - k > 0, (n - k) * wrong, 0.0)
-
-
-def _rating_cells(data: ResponseMatrix, draws: Mapping[str, Floats], rows: Indices, columns: Indices) -> Floats:
-    """Log-likelihood `[D, N]` of the cells of a table of ratings."""
-    assert data.top is not None
-    a, thresholds = draws["a"][:, columns], draws["thresholds"][:, columns]
-    logs = graded.log_probability(draws["theta"][:, rows], a, thresholds, data.top[columns])
-    return np.asarray(logs[:, np.arange(len(rows)), data.scores[rows, columns].astype(np.int64)])
 
 
 def smoothed_loo(log_likelihood: Floats) -> tuple[Floats, Floats]:
     """`(elpd, k)` per column of log-likelihoods `[D, N]`."""
     weight, k = smoothed(-log_likelihood)
-    return _log_sum(weight + log_likelihood) - _log_sum(weight), k
+    return logsumexp(weight + log_likelihood, axis=0) - logsumexp(weight, axis=0), k
 
 
 def smoothed(ratios: Floats) -> tuple[Floats, Floats]:
@@ -97,11 +86,6 @@ def _averaged_over_ties(smooth: Floats, ranked: Floats) -> Floats:
     return smooth
 
 
-def _log_sum(values: Floats) -> Floats:
-    top = values.max(axis=0)
-    return np.asarray(top + np.log(np.exp(values - top).sum(axis=0)))
-
-
 def _pareto_fit(x: Floats) -> tuple[Floats, Floats]:
     """Generalised Pareto shape and scale per column of sorted exceedances `[T, N]` (Zhang & Stephens 2009)."""
     count = len(x)
@@ -111,8 +95,7 @@ def _pareto_fit(x: Floats) -> tuple[Floats, Floats]:
     theta = 1 / x[-1] + (1 - np.sqrt(grid / (steps - 0.5))) / (3 * quarter)
     shapes = np.stack([np.log1p(-row * x).mean(axis=0) for row in theta])
     profile = count * (np.log(-theta / shapes) - shapes - 1)
-    weights = np.exp(profile - _log_sum(profile))
-    best = (theta * weights).sum(axis=0)
+    best = (theta * softmax(profile, axis=0)).sum(axis=0)
     k = np.log1p(-best * x).mean(axis=0)
     sigma = -k / best
     return (count * k + 5.0) / (count + 10.0), sigma

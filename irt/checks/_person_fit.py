@@ -13,13 +13,15 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from irt._likelihoods import Categories, Items, Likelihood, likelihood_of
+from irt._graded import Items
+from irt._likelihoods import Likelihood, likelihood_of
 from irt._quadrature import Posterior
 from irt._residuals import MeanSquares
 from irt._responses import Floats, ResponseMatrix
 from irt.checks._inputs import ALPHA, false_discovery_rates, optional, require_matching
 from irt.checks._residual_fit import mean_square_columns
 from irt.checks._tails import upper_tail
+from irt.kernels import Categories
 
 FEWEST = 5
 """Answers below which a sum of them is too coarse to judge."""
@@ -73,7 +75,7 @@ def _student_table(
 
 def standardised_fit(answered: Likelihood, theta: Floats) -> Floats:
     """`lz` `[S]`: the log-likelihood at `theta` `[S]`, less its mean and over its standard deviation."""
-    at, counts = answered.categories(theta), answered.counts
+    at, counts = answered.items.categories(theta[:, None]), answered.answers
     own = at.log - _mean(at, at.log)[..., None]
     return np.asarray((counts * own).sum(axis=(1, 2)) / _sd(counts, at, own))
 
@@ -84,7 +86,7 @@ def corrected_fit(answered: Likelihood, mode: Floats) -> Corrected:
     The part of the log-likelihood that ability explains is projected out, so estimating ability costs nothing. For
     counts of trials the chance is that of the normal distribution.
     """
-    at, counts, weights = answered.categories(mode), answered.counts, answered.weights
+    at, counts, weights = answered.items.categories(mode[:, None]), answered.answers, answered.weights
     own = at.log - _mean(at, at.log)[..., None]
     shared, power = ((weights * _mean(at, part * at.slope)).sum(axis=1) for part in (own, at.slope))
     own = own - (shared / np.maximum(power, 1e-12))[:, None, None] * at.slope
@@ -102,7 +104,7 @@ def modal_ability(answered: Likelihood, ability: Posterior) -> Floats:
     best: Floats = ability.nodes[ability.weights.argmax(axis=1)]
     theta, reach = best, float(np.diff(ability.nodes).max())
     for _ in range(ROUNDS):
-        information = (answered.weights * answered.moments(theta).information).sum(axis=1)
+        information = (answered.weights * answered.items.moments(theta[:, None]).information).sum(axis=1)
         step = (answered.slope(theta) - theta) / (1 + information)
         moved = np.clip(theta + step, best - reach, best + reach)
         if np.abs(moved - theta).max(initial=0.0) < 1e-9:

@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from irt._likelihoods import Items, Likelihood, expected_mean_squares, likelihood_of
+from irt._graded import Items
+from irt._likelihoods import Likelihood, expected_mean_squares, likelihood_of
 from irt._quadrature import Posterior
 from irt._residuals import MeanSquares
 from irt._responses import Floats, ResponseMatrix

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
 from irt import _prior_densities as prior_densities
 from irt._model import SHARED_GUESSING, Priors, guessing_centre
@@ -98,8 +99,7 @@ def log_priors(fit: Fit, priors: Priors) -> dict[str, Floats]:
 def power_weights(log_prior: Floats) -> tuple[Floats, float]:
     """Weights `[D, 2]` of the draws when the prior's density is raised to 1/2 and to 2, and the larger Pareto shape."""
     log, shapes = smoothed(np.stack([(power - 1) * log_prior for power in POWERS], axis=1))
-    weights = np.exp(log - log.max(axis=0))
-    return weights / weights.sum(axis=0), float(shapes.max())
+    return np.asarray(softmax(log, axis=0)), float(shapes.max())
 
 
 def shift(draws: Floats, weight: Floats) -> Shift:

@@ -93,7 +93,7 @@ def adaptive_exam(
         output.show(ExamResult.of(exam, pipeline), convergence_warning(loaded))
         return
     data = _answers(loaded, pipeline, fit, responses)
-    (found,) = replayed_exams(loaded, data, rules, within=WITHIN if se is None and longest is None else None)
+    (found,) = replayed_exams(loaded, data, rules, WITHIN if se is None and longest is None else None)
     # The number of a row says of no other table whose row it is.
     named = responses is None or not (NUMBERED in data.notes or rows_are_numbered(loaded))
     flattering = CALIBRATED.format(pipeline) if named and pipeline in loaded.data.students else None

@@ -6,7 +6,6 @@ Threads run truly in parallel, since compiled code holds no lock, and each chain
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -33,7 +32,7 @@ Values = dict[str, Floats]
 
 @dataclass(frozen=True)
 class Sampled:
-    """Draws by name `[C D, ...]`, chains in order, sampler statistics, and seconds compiling and sampling.
+    """Draws by name `[C D, ...]`, chains in order, sampler statistics, and seconds compiling.
 
     `saturated` counts transitions at the greatest tree depth, `leapfrogs` is their mean number per transition.
     """
@@ -43,7 +42,6 @@ class Sampled:
     divergences: int
     saturated: int
     leapfrogs: float
-    sample_seconds: float
     compile_seconds: float = 0.0
 
     @property
@@ -116,7 +114,6 @@ def run_chains(
     progress: Progress | None = None,
 ) -> Sampled:
     """One chain from each start, in double precision, until `enough` (asked every `CHECK` draws) or all are drawn."""
-    begin = time.perf_counter()
     total, done, lock = len(starts) * (_blocks(settings.warmup) + _blocks(settings.draws)), 0, Lock()
 
     def block_done() -> None:
@@ -138,7 +135,6 @@ def run_chains(
                 divergences=int(np.sum(diverging)),
                 saturated=int(np.sum(lengths >= 2**MAX_DEPTH - 1)),
                 leapfrogs=float(lengths.mean()),
-                sample_seconds=time.perf_counter() - begin,
             )
             if kept >= settings.draws or (enough is not None and enough(sampled)):
                 return sampled

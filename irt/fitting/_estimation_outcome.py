@@ -16,7 +16,7 @@ class EstimationOutcome:
     """Draws on the reported scale by name (`irt._model.report_scale`), the point estimates, and how they came about.
 
     `errors` holds analytic standard errors by name; where there are none the spread of the draws is one. `warnings`
-    are plain sentences on what is not to be relied on, `notes` on how it was done; `seconds` has `compile` and `fit`.
+    are plain sentences on what is not to be relied on, `notes` on how it was done.
     """
 
     draws: Mapping[str, Floats]
@@ -25,7 +25,7 @@ class EstimationOutcome:
     converged: bool
     diagnostics: Mapping[str, float | int | str]
     warnings: tuple[str, ...]
-    seconds: Mapping[str, float]
+    compile_seconds: float = 0.0
     chains: int = 1
     errors: Mapping[str, Floats] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

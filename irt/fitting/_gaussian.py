@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
-from irt._packed_answers import pieces
-from irt._responses import Floats
+from irt._responses import Floats, blocks
 from irt.fitting._ability import Known
 from irt.fitting._likelihood_passes import CellInformation
 
@@ -269,7 +268,7 @@ class Iterative:
         """
         inverse, variances = self.joint.inverse, self.joint.known.variances
         lost, gained = np.empty(len(variances)), np.zeros_like(inverse)
-        for rows in pieces((len(variances), 2 * inverse.shape[0] * inverse.shape[1])):
+        for rows in blocks(len(variances), 2 * inverse.shape[0] * inverse.shape[1]):
             cells = self.joint.coupling.dense(rows).transpose(1, 0, 2)
             lost[rows] = np.sum(np.matmul(cells, inverse) * cells, axis=(0, 2))
             gained += np.matmul((cells * variances[rows, None]).transpose(0, 2, 1), cells)

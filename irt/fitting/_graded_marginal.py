@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +22,6 @@ def fit_marginal(
     scores: Floats, top: NDArray[np.int64], items: tuple[str, ...], settings: FitSettings, progress: Progress | None
 ) -> EstimationOutcome:
     """Estimates, standard errors and draws; `scores` `[S, I]` from 0 to `top` `[I]`, NaN where not asked."""
-    begin = time.perf_counter()
     best = maximum(scores, top, progress)
     return EstimationOutcome(
         draws=_draws(best, settings.seed),
@@ -33,7 +30,6 @@ def fit_marginal(
         converged=best.converged,
         diagnostics=_diagnostics(best),
         warnings=tuple(_warnings(best, items)),
-        seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
         errors=_errors(best),
     )
 

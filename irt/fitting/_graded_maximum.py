@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 from scipy.special import logsumexp
 
-from irt._graded import GradedParameters, information, padded, real_thresholds
-from irt._quadrature import BOUND, FEWEST, Posterior, spaced
+from irt._graded import GradedParameters, padded, real_thresholds
+from irt._quadrature import Posterior, nodes_for
 from irt._responses import Floats
 from irt.fitting._estimation_outcome import Progress, tell
 from irt.fitting._graded_curvature import (
@@ -127,9 +127,7 @@ def parameters(x: Floats, top: NDArray[np.int64]) -> GradedParameters:
 
 def expect(answers: RatingTable, x: Floats) -> ExpectedRatings:
     """Posterior of ability and expected counts at these items."""
-    # Equally spaced abilities, fine enough for the most informed student.
-    coarse, items = np.linspace(-BOUND, BOUND, FEWEST)[:, None], parameters(x, answers.top)
-    nodes = spaced(float(information(coarse, *items).sum(axis=1).max()))
+    nodes = nodes_for(parameters(x, answers.top))
     logs = category_logs(x, nodes, answers.real)
     prior = np.exp(-0.5 * nodes**2)
     prior /= prior.sum()

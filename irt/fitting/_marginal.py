@@ -21,7 +21,6 @@ without priors are drawn along their profile likelihoods, up to their bounds, an
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 import numpy as np
@@ -56,7 +55,6 @@ def find_marginal(problem: Problem, settings: FitSettings, progress: Progress | 
     """Maximise the marginal likelihood; draw items from its curvature and abilities from their posteriors."""
     if problem.ratings is not None:
         return fit_marginal(*problem.ratings, problem.items, settings, progress)
-    begin = time.perf_counter()
     table = compress(problem.successes, problem.attempts)
     few = problem.own_guessing and len(problem.attempts) < FEW_STUDENTS
     whole = settings.priors is not None or few
@@ -88,7 +86,6 @@ def find_marginal(problem: Problem, settings: FitSettings, progress: Progress | 
         diagnostics=_diagnostics(problem, found),
         warnings=tuple(_warnings(problem, found, loose, pull, few and settings.priors is None)),
         notes=(*_notes(problem, settings, found), *_endless(problem, paths, draws)),
-        seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
     )
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from typing import NamedTuple
-
 import numpy as np
 
 from irt._fit_settings import FitSettings
@@ -20,7 +17,6 @@ CELLS = 12_000_000
 
 def find_mode(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     """Climb to the mode and draw from its Gaussian approximation."""
-    begin = time.perf_counter()
     mode = laplace.climb(problem, progress)
     count = draws_for(problem)
     raw = laplace.draw(problem, mode, count, settings.seed)
@@ -30,16 +26,15 @@ def find_mode(problem: Problem, settings: FitSettings, progress: Progress | None
         reported["residual_scale"] = reported["residual_scale"] * scale / mode.scales.residual
     theta = raw.theta
     del raw  # draws of the items take most of the memory
-    warnings, notes, bounded = verdict(problem, mode)
+    warnings, notes = verdict(problem, mode)
     return EstimationOutcome(
         draws=reported,
         point=_reported_mode(problem, mode, theta),
         log_likelihood=mode.log_likelihood,
-        converged=mode.converged and not bounded,
+        converged=mode.converged and not laplace.at_bound(problem, mode),
         diagnostics={"rounds": mode.rounds, "log_posterior": mode.log_posterior, "integrated": int(mode.integrated)},
         warnings=warnings,
         notes=notes,
-        seconds={"compile": 0.0, "fit": time.perf_counter() - begin},
     )
 
 
@@ -49,19 +44,10 @@ def draws_for(problem: Problem) -> int:
     return int(np.clip(CELLS // (items * 4 + students), FEWEST, DRAWS))
 
 
-class ModeDiagnosis(NamedTuple):
-    """What is to be said of a mode, and whether discriminations ran into their bound."""
-
-    warnings: tuple[str, ...]
-    notes: tuple[str, ...]
-    bounded: bool
-
-
-def verdict(problem: Problem, mode: laplace.LaplaceFit) -> ModeDiagnosis:
-    """The verdict on a mode."""
+def verdict(problem: Problem, mode: laplace.LaplaceFit) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Warnings and notes about a mode."""
     warnings, notes = [], []
-    bounded = laplace.at_bound(problem, mode)
-    if bounded:
+    if laplace.at_bound(problem, mode):
         warnings.append(
             "Not converged: the spread of discriminations ran into its bound, where a mode is not to be trusted; "
             "use method='nuts'."
@@ -73,7 +59,7 @@ def verdict(problem: Problem, mode: laplace.LaplaceFit) -> ModeDiagnosis:
         )
     if not mode.converged:
         warnings.append(f"The climb to the mode did not settle in {mode.rounds} rounds; use method='nuts'.")
-    return ModeDiagnosis(tuple(warnings), tuple(notes), bounded)
+    return tuple(warnings), tuple(notes)
 
 
 def _reported_mode(problem: Problem, mode: laplace.LaplaceFit, theta: Floats) -> dict[str, Floats]:

@@ -36,7 +36,6 @@ def sample(
     """
     import jax
 
-    begin = time.perf_counter()
     structure = models.structure_of(problem)
     with jax.enable_x64(True):
         inputs = models.inputs_of(problem)
@@ -50,10 +49,9 @@ def sample(
     centre = origin(given, structure.layout)
     generators = [np.random.default_rng([settings.seed, chain]) for chain in range(settings.chains)]
     starts = [{name: rng.standard_normal(value.shape) for name, value in centre.items()} for rng in generators]
-    prepared = time.perf_counter() - begin - compile_seconds
     ends = None if enough is None else lambda sampled: enough(reported(sampled))
     sampled = run_chains(programs.chains, starts, (inputs, given), settings, ends, progress)
-    return replace(reported(sampled), compile_seconds=compile_seconds, sample_seconds=sampled.sample_seconds + prepared)
+    return replace(reported(sampled), compile_seconds=compile_seconds)
 
 
 class _Programs(NamedTuple):

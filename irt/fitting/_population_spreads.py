@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 from irt import _prior_densities as prior_densities
 from irt._model import Problem
@@ -190,8 +191,7 @@ def item_moments(found: Expectation, x: Floats, prior: PopulationPrior, shared: 
             logs,
             b,
         )
-    shares = np.exp(kept[0] - kept[0].max(axis=0))
-    shares /= shares.sum(axis=0)
+    shares = softmax(kept[0], axis=0)
     mean = np.sum(shares * kept[1:], axis=1)
     return ItemMoments(mean, np.sum(shares * (kept[1:] - mean[:, None]) ** 2, axis=1))
 

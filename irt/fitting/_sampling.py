@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -38,33 +37,14 @@ SAMPLERS: Mapping[str, Callable[..., Sampled]] = {"numpyro": nuts.sample, "pymc"
 
 
 def sample_posterior(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
-    """The posterior of a table of answers or ratings."""
-    sampler = SAMPLERS[settings.chosen_backend] if problem.ratings is None else nuts.sample_ratings
-    return behind_gate(partial(sampler, problem), partial(_log_likelihood, problem), settings, progress)
+    """The posterior of a table of answers or ratings.
 
-
-def _log_likelihood(problem: Problem, draw: Mapping[str, Floats]) -> float:
-    """Log-likelihood of all answers given the values of one draw."""
-    if problem.ratings is None:
-        values = (draw[name] for name in ("theta", *"abcd"))
-        return float(kernels.log_likelihood(problem.successes, problem.attempts, *values).sum())
-    scores, top = problem.ratings
-    return float(graded.log_likelihood(scores, draw["theta"], draw["a"], draw["thresholds"], top).sum())
-
-
-def behind_gate(
-    sample: Callable[[FitSettings, Progress | None, Enough], Sampled],
-    log_likelihood: Callable[[Mapping[str, Floats]], float],
-    settings: FitSettings,
-    progress: Progress | None,
-) -> EstimationOutcome:
-    """Sample, and once more with more draws and smaller steps when the gate refuses the first run.
-
-    `log_likelihood` is that of all answers given the values of one draw.
+    It is sampled once more, with more draws and smaller steps, when the gate refuses the first run.
     """
+    sampler = SAMPLERS[settings.chosen_backend] if problem.ratings is None else nuts.sample_ratings
     warnings, notes = [], []
-    sampled = sample(settings, progress, _enough(settings, 0.0))
-    seconds = {"compile": sampled.compile_seconds, "fit": sampled.sample_seconds}
+    sampled = sampler(problem, settings, progress, _enough(settings, 0.0))
+    compile_seconds = sampled.compile_seconds
     diagnostics, failures = gate(sampled)
     if failures:
         again = replace(
@@ -80,9 +60,8 @@ def behind_gate(
             f"The first run did not pass the convergence gate ({'; '.join(reason)}); it was repeated with "
             f"up to {again.draws} draws per chain and a target acceptance of {again.target_accept:g}."
         )
-        sampled = sample(again, progress, _enough(again, DIVERGENT_SHARE))
-        seconds["compile"] += sampled.compile_seconds
-        seconds["fit"] += sampled.sample_seconds
+        sampled = sampler(problem, again, progress, _enough(again, DIVERGENT_SHARE))
+        compile_seconds += sampled.compile_seconds
         diagnostics, failures = gate(sampled, DIVERGENT_SHARE)
     if sampled.divergences and not failures:
         warnings.append(
@@ -92,18 +71,27 @@ def behind_gate(
     if failures:
         warnings.append(f"Not converged: {'; '.join(failures)}. Do not rely on the intervals.")
     some = np.unique(np.linspace(0, sampled.draws - 1, min(LIKELIHOOD_DRAWS, sampled.draws)).astype(int))
-    likelihoods = [log_likelihood({name: values[draw] for name, values in sampled.values.items()}) for draw in some]
+    each = ({name: values[draw] for name, values in sampled.values.items()} for draw in some)
     return EstimationOutcome(
         draws=sampled.values,
         point={name: values.mean(axis=0) for name, values in sampled.values.items()},
-        log_likelihood=float(np.mean(likelihoods)),
+        log_likelihood=float(np.mean([_log_likelihood(problem, draw) for draw in each])),
         converged=not failures,
         diagnostics=diagnostics,
         warnings=tuple(warnings),
         notes=tuple(notes),
-        seconds=seconds,
+        compile_seconds=compile_seconds,
         chains=sampled.chains,
     )
+
+
+def _log_likelihood(problem: Problem, draw: Mapping[str, Floats]) -> float:
+    """Log-likelihood of all answers given the values of one draw."""
+    if problem.ratings is None:
+        values = (draw[name] for name in ("theta", *"abcd"))
+        return float(kernels.log_likelihood(problem.successes, problem.attempts, *values).sum())
+    scores, top = problem.ratings
+    return float(graded.log_likelihood(scores, draw["theta"], draw["a"], draw["thresholds"], top).sum())
 
 
 def _enough(settings: FitSettings, divergent_share: float) -> Enough:

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from irt._design import zero_sum_basis
 from irt._model import ItemModel, Problem
 from irt._responses import Floats
-from irt._smooth import zero_sum_basis
 from irt.fitting import _laplace as laplace
 
 WIDEST = 1.0

@@ -4,7 +4,6 @@ Colours are Okabe and Ito's, told apart by colour-blind readers; curves differ b
 as mathematics, so that a `$` in a name stays one. Intervals are drawn as given. The tables come from `irt.curves`.
 """
 
-from irt.plots._checks import predicted_students, score_distribution, students_height
 from irt.plots._exams import (
     component_forest,
     exam_information,
@@ -13,8 +12,11 @@ from irt.plots._exams import (
     group_places,
     grouped_information,
     heat_map,
+    predicted_students,
     pruning_gain,
     pruning_rounds,
+    score_distribution,
+    students_height,
 )
 from irt.plots._items import item_curve, item_information, item_misfit, person_item_map
 from irt.plots._style import (

@@ -7,7 +7,7 @@ as mathematics, so that a `$` in a name stays one. Intervals are drawn as given.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -99,10 +99,6 @@ def legend_below(ax: Axes, columns: int) -> None:
     figure = ax.get_figure(root=False)
     width = WIDTH if figure is None else float(figure.bbox.width) / figure.dpi
     target: Figure | SubFigure | Axes = figure if figure is not None else ax
-    columns = min(columns, _columns_that_fit(labels, columns, int(108 * width / mpl.rcParams["legend.fontsize"])))
-    target.legend(handles, labels, loc="outside lower center" if figure is not None else "best", ncols=columns)
-
-
-def _columns_that_fit(labels: Sequence[str], most: int, characters: int) -> int:
     longest = max((len(label) for label in labels), default=1) + 6
-    return max(1, min(most, characters // longest))
+    columns = max(1, min(columns, int(108 * width / mpl.rcParams["legend.fontsize"]) // longest))
+    target.legend(handles, labels, loc="outside lower center" if figure is not None else "best", ncols=columns)

@@ -38,7 +38,8 @@ def conditional_slopes(successes: Floats, attempts: Floats, theta: Floats) -> Co
 
     Students are conditioned on in blocks of about 40 attempts, which loses little and keeps the sums short.
     """
-    start = _common(successes, attempts, theta)
+    coarse, _ = _at(np.exp(COARSE), successes, attempts, theta)
+    start = float(np.exp(_root(COARSE, coarse.sum(axis=1))))
     score, information = _at(start * np.exp(SHIFTS), successes, attempts, theta)
     return ConditionalSlopes(start, score, information)
 
@@ -54,11 +55,6 @@ def group_shift(slopes: ConditionalSlopes, group: np.ndarray) -> tuple[float, fl
     shift = _root(SHIFTS, score)
     known = max(float(np.interp(shift, SHIFTS, information)), NOTHING)
     return shift, float(1 / np.sqrt(known))
-
-
-def _common(successes: Floats, attempts: Floats, theta: Floats) -> float:
-    score, _ = _at(np.exp(COARSE), successes, attempts, theta)
-    return float(np.exp(_root(COARSE, score.sum(axis=1))))
 
 
 def _root(shifts: Floats, score: Floats) -> float:

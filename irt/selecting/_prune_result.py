@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from irt._files import replacing
-from irt._printing import PRINTED_ROWS, where_whole
+from irt._printing import PRINTED_ROWS, json_record, where_whole
 from irt._responses import Floats
-from irt.selecting._heldout_evaluation import InformationGain, RandomPruning
+from irt.selecting._heldout_evaluation import InformationGain, RandomPruning, RankAgreement
 from irt.selecting._item_worth import Drop
-from irt.selecting._rank_agreement import RankAgreement
 
 FORMAT = 1
 """Version of `prune.json`."""
@@ -90,8 +88,7 @@ class Pruned:
     def record(self) -> dict[str, Any]:
         """The content of `prune.json`."""
         latest = {"total_gain": self.total_gain, "random": self.random}
-        content: dict[str, Any] = _plain({"format": FORMAT, **vars(self), **latest})
-        return content
+        return json_record({"format": FORMAT, **vars(self), **latest})
 
     def lines(self, out: Path | None = None, /) -> list[str]:
         """The pruning for a reader; `out` is the folder that received `prune.json`."""
@@ -114,16 +111,3 @@ class Pruned:
         with replacing(path) as temporary:
             temporary.write_text(json.dumps(self.record(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         return path
-
-
-def _plain(value: Any) -> Any:
-    """The value as JSON holds it: records as objects, tuples and arrays as lists."""
-    if isinstance(value, Round):
-        value = vars(value)
-    elif hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from irt._argument_checks import require_probability, require_whole
+from irt._fit_settings import option
 
 CRITERIA = ("discrimination", "information")
-
-
-def _option(default: Any, help_text: str, metavar: str = "", **more: Any) -> Any:
-    """A field that is an option of the command line, too."""
-    return field(default=default, metadata={"help": help_text} | ({"metavar": metavar} if metavar else {}) | more)
 
 
 @dataclass(frozen=True)
@@ -26,18 +21,18 @@ class PruneSettings:
     criterion that reads them.
     """
 
-    keep: float = _option(0.7, "Share of the items to keep.", "P")
-    quantile: float = _option(0.1, "Share dropped per round.", "P")
-    holdout: float = _option(0.3, "Share of students who only judge.", "P")
-    criterion: str = _option("discrimination", f"What an item is worth: {' or '.join(CRITERIA)}.")
-    information_at: Sequence[float] | None = _option(
+    keep: float = option(0.7, "Share of the items to keep.", "P")
+    quantile: float = option(0.1, "Share dropped per round.", "P")
+    holdout: float = option(0.3, "Share of students who only judge.", "P")
+    criterion: str = option("discrimination", f"What an item is worth: {' or '.join(CRITERIA)}.")
+    information_at: Sequence[float] | None = option(
         None, "Abilities at which information counts, comma separated.", "THETA,...", flag="--at"
     )
-    stop: str | None = _option(None, "auto: stop before a round that shows no credible gain.", "auto")
-    model: str | None = _option(None, "2pl, 3pl or 4pl. Default 2pl.")
-    method: str = _option("map", "Method of the refits.")
-    interval: float | None = _option(None, "Probability of central intervals. Default 0.9.", "P")
-    seed: int = _option(0, "Random seed.", "N")
+    stop: str | None = option(None, "auto: stop before a round that shows no credible gain.", "auto")
+    model: str | None = option(None, "2pl, 3pl or 4pl. Default 2pl.")
+    method: str = option("map", "Method of the refits.")
+    interval: float | None = option(None, "Probability of central intervals. Default 0.9.", "P")
+    seed: int = option(0, "Random seed.", "N")
     shares: Mapping[str, float] | None = field(default=None, metadata={"option": False})
     targets: Sequence[float] = field(default=(-1.0, 0.0, 1.0), metadata={"option": False})
 

@@ -8,8 +8,9 @@ gain is estimated from held-out students' own answers, against random pruning to
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,17 @@ from irt._responses import Floats, ResponseMatrix, facet_names, levels, require_
 from irt._result import Fit, require_fit
 from irt.fitting._estimation_outcome import Progress, begun, tell
 from irt.selecting import _item_worth as item_worth
-from irt.selecting._heldout_evaluation import HeldOutEvaluator, InformationGain, population, split_students
+from irt.selecting._heldout_evaluation import (
+    HeldOutEvaluator,
+    InformationGain,
+    agreement,
+    population,
+    scored,
+    split_students,
+)
 from irt.selecting._item_worth import Balance, Drop, balance_of
 from irt.selecting._prune_result import Pruned, Round
 from irt.selecting._prune_settings import PruneSettings
-from irt.selecting._rank_agreement import agreement, scored
 
 FEWEST_STUDENTS_TO_PRUNE = 6
 """Of fewer students, those left after holding two out cannot be fitted."""
@@ -78,16 +85,19 @@ def prune(
             "to judge pruning"
         )
     interval = how.interval if how.interval is not None else 0.9 if fit is None else fit.interval
-    refit = _Refit(_model(how, fit, data), how.method, options, interval, how.seed)
-    require_known(refit.model, refit.method, None)
-    require_probability("interval", refit.interval)
+    model = _model(how, fit, data)
+    require_known(model, how.method, None)
+    require_probability("interval", interval)
+    refit = partial(
+        fit_model, model=model, method=how.method, facets=(), options=options, seed=how.seed, interval=interval
+    )
     calibration, heldout = split_students(data, how.holdout, how.seed, _stratifiers(data, fit, facets))
     part = data.select_students(heldout)
-    judge = HeldOutEvaluator(part, refit.model, options, refit.interval, data)
+    judge = HeldOutEvaluator(part, model, options, interval, data)
     begun(progress)
     walk = _PruningWalk(data.select_students(calibration), refit, judge, how, balance, goal)
     stopped = walk.run(progress)
-    ranks = agreement(scored(part, walk.first), scored(part, walk.last), refit.interval, how.seed)
+    ranks = agreement(scored(part, walk.first), scored(part, walk.last), interval, how.seed)
     return Pruned(
         kept=walk.current,
         dropped=tuple(walk.dropped),
@@ -97,9 +107,9 @@ def prune(
         targets=tuple(float(value) for value in how.targets),
         calibration=calibration,
         heldout=heldout,
-        model=refit.model,
+        model=model,
         method=how.method,
-        interval=refit.interval,
+        interval=interval,
         seed=how.seed,
         stopped=stopped,
         criterion=how.criterion,
@@ -119,35 +129,13 @@ def _model(how: PruneSettings, fit: Fit | None, data: ResponseMatrix) -> str:
     return model
 
 
-@dataclass(frozen=True)
-class _Refit:
-    """How to fit a part of the table."""
-
-    model: str
-    method: str
-    options: int | Mapping[str, int]
-    interval: float
-    seed: int
-
-    def __call__(self, data: ResponseMatrix) -> Fit:
-        return fit_model(
-            data,
-            self.model,
-            self.method,
-            (),
-            options=self.options,
-            seed=self.seed,
-            interval=self.interval,
-        )
-
-
 class _PruningWalk:
     """The rounds from the full exam to the pruned one."""
 
     def __init__(
         self,
         data: ResponseMatrix,
-        refit: _Refit,
+        refit: Callable[[ResponseMatrix], Fit],
         judge: HeldOutEvaluator,
         how: PruneSettings,
         balance: Balance,
@@ -217,7 +205,7 @@ class _PruningWalk:
                 heldout_gain=gain,
                 step_gain=self.judge.gain(kept, before),
                 total_gain=InformationGain(*((1 + value) * share - 1 for value in gain)),
-                random=self.judge.random(kept, self.data.items, self.balance.label, self.refit.seed),
+                random=self.judge.random(kept, self.data.items, self.balance.label, self.how.seed),
             )
         )
 

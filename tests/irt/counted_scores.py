@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from irt._likelihoods import Counted
+from irt._likelihoods import likelihood
 from irt._responses import Floats
 from irt._scoring import AbilityEstimates, score_likelihoods
 from irt.kernels import ItemParameters
@@ -17,5 +17,5 @@ def score_counts(
     draws: Sequence[ItemParameters] = (),
 ) -> AbilityEstimates:
     """Abilities from counts `[S, I]` on items `[I]`; `draws` are equally likely item parameters (none: exact ones)."""
-    point, *varied = (Counted(successes, attempts, each) for each in (items, *draws))
+    point, *varied = (likelihood(successes, attempts, each) for each in (items, *draws))
     return score_likelihoods(point, method, interval, varied)

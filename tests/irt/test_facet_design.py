@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import irt
-from irt._design import build_design
-from irt._smooth import WIGGLE, spline_root
+from irt._design import WIGGLE, build_design, spline_root
 
 
 def table(**facets: list[str]) -> irt.ResponseMatrix:

@@ -55,7 +55,6 @@ def test_contrasts_are_antisymmetric_and_unknown_names_are_refused(fit: irt.Fit)
 
 def test_probabilities_of_being_best_sum_to_one(fit: irt.Fit) -> None:
     assert fit.probability_best("retriever")["probability"].sum() == pytest.approx(1)
-    assert fit.probability_best_student()["probability"].sum() == pytest.approx(1)
 
 
 def test_levels_of_an_interaction_are_whole_combinations() -> None:

@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 import irt
 from irt import _graded as graded
 from irt._graded import GradedParameters
-from irt._likelihoods import Counted, Rated
+from irt._likelihoods import likelihood
 from irt._responses import Floats
 from irt._scoring import METHODS, score, score_likelihoods
 from irt.commands import main
@@ -40,19 +40,22 @@ def test_with_a_highest_score_of_one_the_scores_are_those_of_the_2pl(method: str
     answers[2, :2] = np.nan
     asked = (~np.isnan(answers)).astype(float)
     plain = ItemParameters(A, B, np.zeros(5), np.ones(5))
-    rated = Rated(answers, GradedParameters(A, B[:, None], np.ones(5, dtype=np.int64)))
+    rated = likelihood(answers, asked, GradedParameters(A, B[:, None], np.ones(5, dtype=np.int64)))
     found, wanted = score_likelihoods(rated, method), score_counts(np.nan_to_num(answers), asked, plain, method)
     for name in wanted._fields:
         np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-7, atol=1e-8)
     theta = rng.standard_normal(30)
-    counted = Counted(np.nan_to_num(answers), asked, plain)
-    for one, other in zip(rated.moments(theta), counted.moments(theta), strict=True):
+    counted = likelihood(np.nan_to_num(answers), asked, plain)
+    for one, other in zip(*(each.items.moments(theta[:, None]) for each in (rated, counted)), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-10)
     np.testing.assert_allclose(rated.slope(theta), counted.slope(theta), atol=1e-10)
 
 
 def test_eap_and_map_are_integral_and_maximum_of_the_posterior(ratings: Floats) -> None:
-    found = {method: score_likelihoods(Rated(ratings, ITEMS), method) for method in ("eap", "map")}
+    found = {
+        method: score_likelihoods(likelihood(ratings, 1.0 - np.isnan(ratings), ITEMS), method)
+        for method in ("eap", "map")
+    }
     for student in (0, 3, 7):
 
         def log_posterior(theta: float, row: Floats = ratings[student]) -> float:
@@ -72,7 +75,7 @@ def test_moments_and_slopes_equal_finite_differences() -> None:
     p = [graded.probability((theta + shift)[:, None], *ITEMS) for shift in (-step, 0.0, step)]
     first, second = (p[2] - p[0]) / (2 * step), (p[2] - 2 * p[1] + p[0]) / step**2
     safe = np.where(p[1] > 0, p[1], 1.0)
-    found = Rated(np.zeros((9, 5)), ITEMS).moments(theta)
+    found = ITEMS.moments(theta[:, None])
     np.testing.assert_allclose(found.information, np.sum(first**2 / safe, axis=2), atol=1e-5)
     np.testing.assert_allclose(found.tilt, np.sum(first * second / safe, axis=2), atol=1e-5)
     np.testing.assert_allclose(found.information, graded.information(theta[:, None], *ITEMS), atol=1e-10)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from irt._printing import json_record, json_rows, table_text, write_tables
+from irt._printing import json_record, json_value, table_text, write_tables
 
 
 def test_what_is_empty_or_infinite_becomes_null() -> None:
@@ -17,7 +17,7 @@ def test_what_is_empty_or_infinite_becomes_null() -> None:
     )
     assert json.loads(json.dumps(record)) == {"a": None, "b": None, "c": 1.5, "d": 2, "e": True, "f": "x"}
     table = pd.DataFrame({"p": pd.array([0.5, None], dtype="Float64")})
-    assert json_rows(table) == [{"p": 0.5}, {"p": None}]
+    assert json_value(table) == [{"p": 0.5}, {"p": None}]
     assert "NA" not in table_text(table)
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import kendalltau
 
 import irt
-from irt.selecting._rank_agreement import agreement, scored
+from irt.selecting._heldout_evaluation import agreement, scored
 
 
 @pytest.mark.parametrize("ties", [False, True])

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import irt
-from irt._design import build_design
+from irt._design import build_design, zero_sum_basis
 from irt._model import Priors, Problem, build_problem
-from irt._smooth import zero_sum_basis
 from irt.fitting import _laplace as laplace
 from irt.fitting._numpyro_model import structure_of, unconstrained
 from irt.fitting._whitening import origin, place, whitening_of

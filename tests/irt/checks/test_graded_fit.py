@@ -6,7 +6,7 @@ import pytest
 import irt
 from irt import _graded as graded
 from irt._graded import GradedParameters
-from irt._likelihoods import Rated
+from irt._likelihoods import likelihood_of
 from irt.checks import item_residuals, report, student_fit
 from irt.kernels import ItemParameters
 
@@ -30,7 +30,7 @@ def test_mean_squares_at_the_true_abilities_are_standard_normal() -> None:
     for seed in range(4):
         sim = irt.simulate_graded(300, 30, top=5, seed=seed)
         items = GradedParameters(sim.truth.a, sim.truth.thresholds, sim.truth.top)
-        found = Rated(sim.data.scores, items).mean_squares(sim.truth.theta, 0)
+        found = likelihood_of(sim.data, items).mean_squares(sim.truth.theta, 0)
         z += [found.infit_z, found.outfit_z]
     assert np.mean(z) == pytest.approx(0, abs=0.15)
     assert np.std(z) == pytest.approx(1, abs=0.15)

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import irt
-from irt._likelihoods import Counted
+from irt._likelihoods import likelihood
 from irt._quadrature import posterior
 from irt.checks import student_fit
 from irt.checks._person_fit import corrected_fit, modal_ability, standardised_fit
@@ -30,7 +30,7 @@ def test_lz_is_the_log_likelihood_standardised_over_all_answer_patterns() -> Non
     log = np.where(patterns == 1, right, wrong).sum(axis=1)
     mean = np.exp(log) @ log
     sd = np.sqrt(np.exp(log) @ log**2 - mean**2)
-    found = standardised_fit(Counted(patterns, np.ones_like(patterns), items), np.full(len(patterns), 0.4))
+    found = standardised_fit(likelihood(patterns, np.ones_like(patterns), items), np.full(len(patterns), 0.4))
     np.testing.assert_allclose(found, (log - mean) / sd, rtol=1e-10)
 
 
@@ -38,7 +38,7 @@ def test_modal_ability_is_the_top_of_the_posterior() -> None:
     items = some_items()
     scores = np.random.default_rng(1).integers(0, 2, (5, 7)).astype(float)
     once = np.ones_like(scores)
-    found = modal_ability(Counted(scores, once, items), posterior(scores, once, items))
+    found = modal_ability(likelihood(scores, once, items), posterior(scores, once, items))
     for row, theta in zip(scores, found, strict=True):
 
         def loss(ability: float, row: Any = row) -> float:
@@ -51,7 +51,7 @@ def test_modal_ability_is_the_top_of_the_posterior() -> None:
 def test_abilities_are_modal_even_where_a_step_like_item_makes_newton_jump() -> None:
     items = ItemParameters(np.r_[12.0, np.ones(9)], np.r_[2.0, np.linspace(-2, 2, 9)], np.zeros(10), np.ones(10))
     scores, once = np.ones((1, 10)), np.ones((1, 10))
-    found = modal_ability(Counted(scores, once, items), posterior(scores, once, items))
+    found = modal_ability(likelihood(scores, once, items), posterior(scores, once, items))
     grid = np.linspace(-4, 6, 200_001)
     right, _ = log_probability(grid[:, None], *items)
     assert found[0] == pytest.approx(grid[np.argmax(right.sum(axis=1) - grid**2 / 2)], abs=1e-4)
@@ -63,7 +63,7 @@ def test_counts_weigh_like_repeated_items() -> None:
     twice = ItemParameters(*(np.tile(values, 2) for values in items))
     split = np.hstack([(scores > 0).astype(float), (scores > 1).astype(float)])
     double, once, theta = np.full_like(scores, 2), np.ones_like(split), np.linspace(-1, 1, 6)
-    doubled, repeated = Counted(scores, double, items), Counted(split, once, twice)
+    doubled, repeated = likelihood(scores, double, items), likelihood(split, once, twice)
     np.testing.assert_allclose(standardised_fit(doubled, theta), standardised_fit(repeated, theta))
     counted, apart = corrected_fit(doubled, theta), corrected_fit(repeated, theta)
     np.testing.assert_allclose(counted.lz_star, apart.lz_star)

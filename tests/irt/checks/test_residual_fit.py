@@ -10,9 +10,8 @@ from scipy.stats import binom
 
 import irt
 from irt import kernels
-from irt._likelihoods import Counted
+from irt._likelihoods import expected_mean_squares, likelihood, likelihood_of
 from irt._quadrature import posterior
-from irt._residuals import Residuals, item_mean_squares, mean_squares, residuals
 from irt.checks import item_residuals
 from irt.checks._residual_fit import replicas
 from irt.curves import item_misfit
@@ -21,10 +20,11 @@ from irt.kernels import ItemParameters
 
 def test_mean_squares_equal_their_definition_item_by_item() -> None:
     rng = np.random.default_rng(0)
-    p, n = rng.uniform(0.1, 0.9, (7, 3)), rng.integers(1, 4, (7, 3)).astype(float)
+    theta, b, n = rng.uniform(-2, 2, 7), rng.uniform(-1, 1, 3), rng.integers(1, 4, (7, 3)).astype(float)
+    p = kernels.probability(theta[:, None], 1.0, b)
     n[2, 1] = 0
     k = rng.binomial(n.astype(int), p).astype(float)
-    found = mean_squares(Residuals(k - n * p, n * p * (1 - p), p, np.zeros(7)), n, 0)
+    found = likelihood(k, n, ItemParameters(np.ones(3), b, np.zeros(3), np.ones(3))).mean_squares(theta, 0)
     for item in range(3):
         asked = n[:, item] > 0
         gap, w = (k - n * p)[asked, item], (n * p * (1 - p))[asked, item]
@@ -61,9 +61,9 @@ def test_mean_squares_do_not_depend_on_how_a_table_is_cut(
     draw: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = draw(40, 9, seed=6)
-    whole = item_mean_squares(one.data, one.items)
+    whole = expected_mean_squares(one.data, one.items)
     monkeypatch.setattr("irt._responses.CELLS", 100)
-    for name, values in item_mean_squares(one.data, one.items)._asdict().items():
+    for name, values in expected_mean_squares(one.data, one.items)._asdict().items():
         np.testing.assert_allclose(values, getattr(whole, name), rtol=1e-10)
 
 
@@ -71,9 +71,7 @@ def test_standardised_mean_squares_are_standard_normal_at_the_true_abilities(dra
     z = []
     for seed in range(10):
         one = draw(300, 30, seed=seed)
-        found = mean_squares(
-            residuals(one.data.successes, one.data.attempts, one.items, one.theta), np.ones((300, 30)), 0
-        )
+        found = likelihood_of(one.data, one.items).mean_squares(one.theta, 0)
         z += [found.infit_z, found.outfit_z]
     assert np.mean(z) == pytest.approx(0, abs=0.1)
     assert np.std(z) == pytest.approx(1, abs=0.1)
@@ -84,8 +82,8 @@ def test_replicas_keep_the_cells_that_were_asked_and_the_expected_share_right(dr
     attempts = one.data.attempts
     attempts[:50, :5] = 0
     own = posterior(one.data.successes * (attempts > 0), attempts, one.items)
-    answered = Counted(one.data.successes, attempts, one.items)
-    drawn = np.stack([each.counts[..., 0] for each in replicas(own, answered, 30, seed=1)])
+    answered = likelihood(one.data.successes, attempts, one.items)
+    drawn = np.stack([each.answers[..., 0] for each in replicas(own, answered, 30, seed=1)])
     assert (drawn[:, attempts == 0] == 0).all()
     assert drawn.mean() == pytest.approx((one.data.successes * (attempts > 0)).mean(), abs=0.02)
 
