@@ -23,12 +23,7 @@ from exam_gen._prompts import (
     questions_schema,
 )
 from exam_gen._writing_settings import WritingMaterial, WritingSettings
-from exam_gen.drafting._corpus_distractors import (
-    KeyWithDistractors,
-    candidates,
-    choose,
-    hides,
-)
+from exam_gen.drafting._corpus_distractors import KeyWithDistractors, candidates, choose, hides
 from exam_gen.drafting._drafts import Draft
 from exam_gen.drafting._facts import Fact
 from exam_gen.drafting._json_questions import TOKENS, read_drafts
@@ -36,10 +31,7 @@ from exam_gen.drafting._model_distractors import wants_writing, written_answers
 from exam_gen.drafting._people import AnsweredQuestion, people_drafts
 from exam_gen.drafting._round_trip import round_trip
 from exam_gen.drafting._subjects import is_about
-from exam_gen.drafting._verification import (
-    VerificationCase,
-    Verifier,
-)
+from exam_gen.drafting._verification import VerificationCase, Verifier
 from exam_gen.drafting._wordings import (
     KEYWORDS,
     KIND,
@@ -54,17 +46,7 @@ from exam_gen.drafting._wordings import (
 from exam_gen.language._spans import key_span
 from exam_gen.language._stems import DraftStem, echoes, read_question, read_stem, unfit
 from exam_gen.rules._rule import BEYOND, Filter
-from examcore import (
-    CachedLanguageModel,
-    Chunk,
-    Dropped,
-    NoReply,
-    Prompt,
-    Query,
-    Question,
-    counted,
-    overlap,
-)
+from examcore import CachedLanguageModel, Chunk, Dropped, NoReply, Prompt, Query, Question, counted, overlap
 
 ANSWERED_OTHERWISE = "the passage is read to another answer"
 TOO_FEW = "fewer than three wrong answers"

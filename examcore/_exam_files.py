@@ -26,10 +26,7 @@ def write_documents(path: str | Path, documents: Iterable[Document]) -> None:
 def read_documents(path: str | Path) -> list[Document]:
     """Read `corpus.jsonl`; `ValueError` (file:line, found, wanted) for bad lines and ids that stand twice."""
     return unique_ids(
-        (
-            record.place,
-            Document(**_required(record, "id text"), **_optional(record, "title source topic date")),
-        )
+        (record.place, Document(**_required(record, "id text"), **_optional(record, "title source topic date")))
         for record in read_records(path)
     )
 
