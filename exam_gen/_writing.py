@@ -1,19 +1,23 @@
-"""Chunks to verified four-choice questions: facts, stems, wrong answers, verification, balanced choices."""
+"""Chunks to verified four-choice questions: facts, stems, wrong answers, verification, balanced choices.
+
+Written until enough pass all rules, those on the finished exam, too (`write_screened`).
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from exam_gen._exam_writer import ExamWriter, WritingProgress
 from exam_gen._paper_writing import write_in_free_text
 from exam_gen._writing_settings import WritingMaterial, WritingSettings, find_material
 from exam_gen.drafting._corpus_distractors import Embed
-from exam_gen.drafting._facts import Fact
+from exam_gen.drafting._people import AnsweredQuestion
 from exam_gen.drafting._verification import LetterVerifier, LikelihoodVerifier
-from exam_gen.rules._catalogue import arriving
+from exam_gen.rules._catalogue import arriving, rules_of
+from exam_gen.rules._rule import BEYOND, RuleTools, apply_rules, dropped_question
 from examcore import CachedLanguageModel, Chunk, Dropped, LanguageModel, ModelUsage, Question, ReplyStore, usage_by_step
 
 
@@ -22,8 +26,8 @@ class WrittenExam:
     """The surviving questions, everything lost on the way, what it cost, and why writing stopped.
 
     `stopped` is empty where the wanted number was reached, else what was used up; `out_of_time` says that it was the
-    time for writing. `verifying` is the cost of a verifier
-    that is not the writer; `steps` is the cost of both by what it was for.
+    time for writing. `verifying` is the cost of a verifier that is not the writer; `steps` is the cost of both by what
+    it was for.
     """
 
     questions: list[Question]
@@ -57,7 +61,7 @@ def write_questions(
     The same chunks, settings and seed give the same exam; a run that was stopped takes what was answered from
     `replies`. `verifier` verifies in place of the writer. `embed` (texts to vectors `[n, d]`) brings wrong answers
     near the key in meaning; without it spelling decides. `progress` is called where something else is begun.
-    `filters` changes the rules that single questions must pass (see `catalogue.rules_of`); `screening.write_screened`
+    `filters` changes the rules that single questions must pass (see `catalogue.rules_of`); `write_screened`
     applies them all. `material`, by default found in the chunks, can be kept from an earlier call with the same, and
     hold people's own questions, which come first: they get wrong answers and are verified as the model's own are.
     """
@@ -80,18 +84,19 @@ def write_questions(
     judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
     writer = ExamWriter(cached, judging, found, settings, seed, arriving(filters), tell)
     writer.add(found.people)
-    there: Sequence[Fact] | Sequence[Chunk] = order if settings.mode == "json" else found.facts
+    by_passage = settings.mode == "json"
+    total, what = (len(order), "passages") if by_passage else (len(found.facts), "facts")
     first = min(FIRST_BATCH, settings.batch)
-    for start, end in pairwise([0, *range(first, len(there), settings.batch), len(there)]):
+    for start, end in pairwise([0, *range(first, total, settings.batch), total]):
         report(len(writer.passed), settings.questions)
         if len(writer.passed) >= settings.questions or not writer.has_time():
             break
-        if settings.mode == "json":
+        if by_passage:
             writer.write_passages(order[start:end])
         else:
             writer.write(found.facts[start:end])
     report(len(writer.passed), settings.questions)
-    stopped = _stopped(len(writer.passed), settings, len(there), "passages" if settings.mode == "json" else "facts")
+    stopped = _stopped(len(writer.passed), settings, total, what)
     verifying = ModelUsage() if second is cached else second.usage
     steps = cached.steps if second is cached else usage_by_step(cached.steps, second.steps)
     if over := writer.out_of_time and bool(stopped):
@@ -101,3 +106,66 @@ def write_questions(
 
 def _stopped(done: int, settings: WritingSettings, total: int, what: str) -> str:
     return "" if done >= settings.questions else f"all {total} {what} of the corpus were used"
+
+
+def write_screened(
+    chunks: Sequence[Chunk],
+    model: LanguageModel,
+    settings: WritingSettings,
+    *,
+    seed: int,
+    replies: ReplyStore,
+    filters: Mapping[str, object] | None = None,
+    embed: Embed | None = None,
+    verifier: LanguageModel | None = None,
+    progress: Callable[[WritingProgress], None] | None = None,
+    people: Sequence[AnsweredQuestion] = (),
+) -> WrittenExam:
+    """As `write_questions`, with every rule of `filters` (see `catalogue.rules_of`) applied to the finished questions.
+
+    `people` are questions with known answers, which come first. When the rules leave too few, more are written, until
+    enough pass or nothing is left to write from. Replies are kept, so that a further round asks only for what is new;
+    its questions get their wrong answers and positions anew, for an exam is balanced as a whole.
+    """
+    rules = rules_of(filters)
+    judge = CachedLanguageModel(verifier or model, replies)
+    judge.step = "rules"
+    tools = RuleTools(embed, judge, seed)
+    goal = settings.questions
+    material = None
+    if settings.mode != "paper":
+        material = find_material(chunks, settings, seed=seed, embed=embed)._replace(people=people)
+    while True:
+        written = write_questions(
+            chunks,
+            model,
+            replace(settings, questions=goal),
+            seed=seed,
+            replies=replies,
+            embed=embed,
+            verifier=verifier,
+            progress=progress,
+            filters=filters,
+            material=material,
+        )
+        found = apply_rules(written.questions, rules, tools)
+        missing = settings.questions - len(found.kept)
+        if missing <= 0 or len(written.questions) < goal:
+            break
+        goal += missing
+    kept, spare = found.kept[: settings.questions], found.kept[settings.questions :]
+    lost = [*written.dropped, *map(_without_queries, found.dropped), *(dropped_question(one, BEYOND) for one in spare)]
+    usage, verifying, steps = written.usage, written.verifying, usage_by_step(written.steps, judge.steps)
+    if verifier is None:
+        usage += judge.usage
+    else:
+        verifying += judge.usage
+    if missing <= 0:  # more passed than were wanted, though not as many as the last round asked for
+        written = replace(written, stopped="", out_of_time=False)
+    return replace(written, questions=list(kept), dropped=lost, usage=usage, verifying=verifying, steps=steps)
+
+
+def _without_queries(dropped: Dropped) -> Dropped:
+    """What a rule dropped, such as a second question about the same, tests no retrieval either."""
+    question = dropped.question
+    return dropped if question is None else replace(dropped, question=replace(question, queries=()))

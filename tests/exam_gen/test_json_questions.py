@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from exam_gen import ChunkBounds, WritingSettings, chunk, write_questions
+from exam_gen import WritingSettings, write_questions
 from exam_gen._prompts import JSON_VERSION, questions_prompt, questions_schema
+from exam_gen.corpora import ChunkBounds, chunk
 from exam_gen.drafting._json_questions import evidence, read_drafts
 from examcore import Chunk, Document, Prompt, ReplyStore
 from tests.plain_words import ANSWERABLE
