@@ -45,7 +45,7 @@ from exam_gen.drafting._wordings import (
 )
 from exam_gen.language._spans import key_span
 from exam_gen.language._stems import DraftStem, echoes, read_question, read_stem, unfit
-from exam_gen.rules._rule import BEYOND, Filter
+from exam_gen.rules._rule import BEYOND, Check
 from examcore import CachedLanguageModel, Chunk, Dropped, NoReply, Prompt, Query, Question, counted, overlap
 
 ANSWERED_OTHERWISE = "the passage is read to another answer"
@@ -121,7 +121,7 @@ class ExamWriter:
         material: WritingMaterial,
         settings: WritingSettings,
         seed: int,
-        filters: Sequence[Filter],
+        filters: Sequence[Check],
         tell: Callable[[WritingProgress], None] = lambda _now: None,
     ) -> None:
         self._model, self._verifier, self._material = model, verifier, material

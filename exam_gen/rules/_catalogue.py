@@ -15,6 +15,7 @@ from exam_gen.rules import _passage_evidence as evidence
 from exam_gen.rules import _standalone as standalone
 from exam_gen.rules._duplicates import FLOOR, NewStems, earlier_stems, same_key
 from exam_gen.rules._rule import (
+    Check,
     Finding,
     Limit,
     Measure,
@@ -216,7 +217,7 @@ def needs_of(rules: Sequence[Rule]) -> frozenset[Need]:
     return frozenset(RULE_KINDS[rule.name].needs for rule in rules if rule.name in RULE_KINDS)
 
 
-def arriving(settings: Mapping[str, object] | None = None) -> list[Callable[[Question], str | None]]:
+def arriving(settings: Mapping[str, object] | None = None) -> list[Check]:
     """Filters for questions that arrive one by one: the rules that judge one alone, with limits; near-duplicates last.
 
     Each gives the reason that drops a question, or None. They are new for each exam: the last remembers stems.

@@ -40,11 +40,11 @@ few_words = st.frozensets(st.sampled_from("a b c d e f g h i j".split()), max_si
 @given(st.lists(few_words, max_size=25), st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]))
 def test_the_index_equals_all_pairs(sets: list[frozenset[str]], floor: float) -> None:
     index, found = WordSets(floor), []
-    for one in sets:
-        number, value = index.nearest(one)
-        assert value == 0 or similarity(sets[number], one) == value
+    for number, one in enumerate(sets):
+        name, value = index.nearest(one)
+        assert value == 0 or similarity(sets[int(name)], one) == value
         found.append(value)
-        index.add(one)
+        index.add(str(number), one)
     assert found == by_all_pairs(sets, floor)
 
 
