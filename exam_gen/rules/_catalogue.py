@@ -18,7 +18,6 @@ from exam_gen.rules._rule import (
     Check,
     Finding,
     Limit,
-    Measure,
     Rule,
     RuleJudge,
     RuleMeasure,
@@ -61,10 +60,8 @@ def _number(
     number: Callable[[Question], float],
     limit: float,
     worse: Literal["more", "less"] = "more",
-    *,
-    on: bool = True,
 ) -> RuleKind:
-    return RuleKind(what, lambda bound: measured(value_of(number), bound, worse), limit, on)
+    return RuleKind(what, lambda bound: measured(value_of(number), bound, worse), limit)
 
 
 def _likelihood(
@@ -74,21 +71,19 @@ def _likelihood(
     return RuleKind(what, lambda bound: measured(judge, bound, worse), limit, on=False, needs="model")
 
 
-def _similarity(what: str, measure: Measure, limit: float, *, on: bool = False, needs: Need = "nothing") -> RuleKind:
-    return RuleKind(what, lambda bound: measured(measure, bound), limit, on, needs, alone=False)
+def _similarity(
+    what: str, part: Literal["extra", "intra"], limit: float, *, on: bool = False, needs: Need = "nothing"
+) -> RuleKind:
+    """A rule on a similarity of choices: by their words or, where it needs an encoder, by their meanings."""
 
-
-def _words(part: Literal["extra", "intra"]) -> Measure:
-    return lambda questions, _: RuleMeasure(getattr(similarity.word_similarities(questions), part))
-
-
-def _meaning(part: Literal["extra", "intra"]) -> Measure:
     def measure(questions: Sequence[Question], tools: RuleTools) -> RuleMeasure:
+        if needs == "nothing":
+            return RuleMeasure(getattr(similarity.word_similarities(questions), part))
         if tools.embed is None:
             raise ValueError("rules: no encoder is given; wanted one for the rules that compare meanings")
         return RuleMeasure(getattr(similarity.embedding_similarities(questions, tools.embed), part))
 
-    return measure
+    return RuleKind(what, lambda bound: measured(measure, bound), limit, on, needs, alone=False)
 
 
 def _floor(limit: Limit) -> float:
@@ -159,12 +154,12 @@ RULE_KINDS: Mapping[str, RuleKind] = {
         0.65,
         alone=False,
     ),
-    "intra-words": _similarity("Jaccard similarity of the key and a distractor", _words("intra"), 0.7, on=True),
-    "extra-words": _similarity("how much closer a distractor is to the passage than the key", _words("extra"), 0.5),
-    "intra-meaning": _similarity("cosine of the key and a distractor", _meaning("intra"), 0.9, needs="encoder"),
+    "intra-words": _similarity("Jaccard similarity of the key and a distractor", "intra", 0.7, on=True),
+    "extra-words": _similarity("how much closer a distractor is to the passage than the key", "extra", 0.5),
+    "intra-meaning": _similarity("cosine of the key and a distractor", "intra", 0.9, needs="encoder"),
     "extra-meaning": _similarity(
         "how much closer in meaning a distractor is to the passage than the key",
-        _meaning("extra"),
+        "extra",
         0.3,
         needs="encoder",
     ),
