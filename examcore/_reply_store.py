@@ -144,13 +144,13 @@ class CachedLanguageModel:
         named = {**asked, "stop": stop, **({} if schema is None else {"schema": schema})}
         keys = [_key("text", self._identity, prompt, named) for prompt in prompts]
         missing = self._missing(keys)
+        if not missing:
+            return self._read(keys, (), {}, json.loads)
         model = self._model
         if isinstance(model, RemoteLanguageModel):
             arrivals = model.replies([prompts[place] for place in missing], stop=stop, schema=schema, **asked)
             lost = self._keep_each(arrivals, [keys[place] for place in missing])
             return self._read(keys, missing, lost, json.loads)
-        if not missing:
-            return self._read(keys, (), {}, json.loads)
         start, before = time.perf_counter(), self._tokens_read
         if schema is not None and isinstance(model, WritesJson):
             texts = model.generate_json(prompts, schema, **asked)
