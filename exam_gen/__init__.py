@@ -18,7 +18,6 @@ from exam_gen._prompts import (
 from exam_gen._statistics import ExamStatistics, Spread, exam_statistics, overlaps
 from exam_gen._writing import WrittenExam, write_questions, write_screened
 from exam_gen._writing_settings import WritingSettings
-from exam_gen.corpora._corpus import read_corpus
 from exam_gen.drafting._people import AnsweredQuestion
 
 __all__ = [
@@ -44,7 +43,6 @@ __all__ = [
     "paper_prompt",
     "question_prompt",
     "questions_prompt",
-    "read_corpus",
     "split_pool",
     "write_questions",
     "write_screened",

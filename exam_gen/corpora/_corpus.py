@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,16 +37,6 @@ class Corpus:
         shown = [f"left out: {one}" for one in self.unreadable[:_NAMED]]
         more = len(self.unreadable) - _NAMED
         return [*shown, *([f"left out: {more} more files that cannot be read"] if more > 0 else [])]
-
-
-def read_corpus(source: str | Path, *, sample: int | None = None, seed: int = 0) -> list[Document]:
-    """The documents of `gather(source)`; warns when some have no text or cannot be read and are left out."""
-    found = gather(source, sample=sample, seed=seed)
-    if blank := found.left_out.get(BLANK):
-        warnings.warn(f"{source}: {blank} without text left out", stacklevel=2)
-    for warning in found.warnings:
-        warnings.warn(warning, stacklevel=2)
-    return found.documents
 
 
 def gather(

@@ -119,15 +119,15 @@ RULE_KINDS: Mapping[str, RuleKind] = {
     "neutral-article": _check(
         "rewrites: 'a' or 'an' before the gap becomes 'a(n)' where it tells choices apart", cues.neutral_article
     ),
-    "stem-short": _number("too few characters in the stem", checks.stem_length, 20, "less"),
-    "stem-long": _number("too many characters in the stem", checks.stem_length, 1000),
+    "stem-short": _number("too few characters in the stem", lambda one: len(one.stem.strip()), 20, "less"),
+    "stem-long": _number("too many characters in the stem", lambda one: len(one.stem.strip()), 1000),
     "no-question": _check("no question mark ends the stem", checks.no_question),
-    "few-choices": _number("too few choices", checks.number_of_choices, 2, "less"),
+    "few-choices": _number("too few choices", lambda one: len(one.choices), 2, "less"),
     "empty-choice": _check("a choice without text", checks.empty_choice),
     "duplicate-choices": _check(
         "choices that differ in case, spacing or outer punctuation only", checks.duplicate_choices
     ),
-    "choice-long": _number("too many characters in a choice", checks.longest_choice, 500),
+    "choice-long": _number("too many characters in a choice", lambda one: max(map(len, one.choices), default=0), 500),
     "marked-choice": _check("a choice that carries a label, a verdict, an answer or explanation", checks.marked_choice),
     "catch-all": _check("'all of the above', 'both A and C', 'cannot be determined'", checks.catch_all),
     "answer-leak": _check("the stem holds the key, or a long run of its words", checks.answer_leak),

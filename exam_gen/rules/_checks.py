@@ -12,21 +12,6 @@ from exam_gen.rules._rule import Check
 from examcore import FUNCTION_WORDS, Question, normalized
 
 
-def stem_length(question: Question) -> float:
-    """Characters of the stem."""
-    return float(len(question.stem.strip()))
-
-
-def longest_choice(question: Question) -> float:
-    """Characters of the longest choice."""
-    return float(max(map(len, question.choices), default=0))
-
-
-def number_of_choices(question: Question) -> float:
-    """Choices of a question."""
-    return float(len(question.choices))
-
-
 def no_question(question: Question) -> str | None:
     """The stem ends in a question mark."""
     ends = question.stem.rstrip(" \"'”’)*`").endswith(("?", "？", "؟"))
