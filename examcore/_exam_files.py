@@ -15,12 +15,13 @@ from examcore._jsonl import JsonRecord, shown_json
 from examcore._records import STEM, Chunk, Document, Dropped, Exam, Query, Question
 
 _Object = dict[str, object]
+_FURTHER = ("document_id", "chunk_id", "topic", "context", "labels", "metadata")
 _Identified = TypeVar("_Identified", Document, Chunk, Question)
 
 
 def write_documents(path: str | Path, documents: Iterable[Document]) -> None:
     """Write `corpus.jsonl`: `id, title, text, source, topic, date` per line."""
-    write_lines(path, (_fields(one, "id title text source topic date") for one in documents))
+    write_lines(path, map(vars, documents))
 
 
 def read_documents(path: str | Path) -> list[Document]:
@@ -33,7 +34,7 @@ def read_documents(path: str | Path) -> list[Document]:
 
 def write_chunks(path: str | Path, chunks: Iterable[Chunk]) -> None:
     """Write `chunks.jsonl`: `id, document_id, text, start, end, title, topic` per line."""
-    write_lines(path, (_fields(one, "id document_id text start end title topic") for one in chunks))
+    write_lines(path, map(vars, chunks))
 
 
 def read_chunks(path: str | Path) -> list[Chunk]:
@@ -100,7 +101,7 @@ def question_fields(question: Question) -> _Object:
         "question": question.stem,
         "choices": list(question.choices),
         "answer": question.key,
-        **_fields(question, "document_id chunk_id topic context labels metadata"),
+        **{name: getattr(question, name) for name in _FURTHER},
         **({"queries": _texts_by_kind(question.queries)} if question.queries else {}),
     }
 
@@ -152,10 +153,6 @@ def check_choices(choices: Sequence[str], place: str) -> None:
             raise ValueError(f"{place}: choice {number} is blank; wanted some text")
         if choice in choices[:number]:
             raise ValueError(f"{place}: choice {shown_json(choice)} stands twice; wanted distinct choices")
-
-
-def _fields(record: object, names: str) -> _Object:
-    return {name: getattr(record, name) for name in names.split()}
 
 
 def _dropped_fields(dropped: Dropped) -> _Object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
@@ -29,8 +29,6 @@ from exam_gen.rules._rule import (
 )
 from examcore import Question
 
-Setting: TypeAlias = "bool | float | str | Sequence[str]"
-"""`True` (the usual limit), `False` (off), a limit, a share such as `"10%"`; words for `blocked-words`."""
 Need = Literal["nothing", "encoder", "model"]
 
 
@@ -191,10 +189,11 @@ NAMES: tuple[str, ...] = tuple(
 
 
 def rules_of(settings: Mapping[str, object] | None = None, *, only: Sequence[str] = ()) -> list[Rule]:
-    """The rules that are on, in order: the usual ones, changed by the settings (a rule's name to a `Setting`).
+    """The rules that are on, in order: the usual ones, changed by the settings of rules by their names.
 
-    `settings["order"]` lists names that come first, in that order. With `only`, these rules alone, at their usual limit
-    unless another is set. Raises `ValueError` for unknown names and unusable settings.
+    A setting is `True` (the usual limit), `False` (off), a limit, or a share such as `"10%"`; words for
+    `blocked-words`. `settings["order"]` lists names that come first, in that order. With `only`, these rules alone, at
+    their usual limit unless another is set. Raises `ValueError` for unknown names and unusable settings.
     """
     given = dict(settings or {})
     order = _order(given.pop("order", ()))
