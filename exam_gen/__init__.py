@@ -18,7 +18,7 @@ from exam_gen._prompts import (
 from exam_gen._statistics import ExamStatistics, Spread, exam_statistics, overlaps
 from exam_gen._writing import WrittenExam, write_questions, write_screened
 from exam_gen._writing_settings import WritingSettings
-from exam_gen.drafting._people import AnsweredQuestion
+from exam_gen.drafting._drafts import AnsweredQuestion
 
 __all__ = [
     "MAX_TOKENS",

@@ -24,11 +24,10 @@ from exam_gen._prompts import (
 )
 from exam_gen._writing_settings import WritingMaterial, WritingSettings
 from exam_gen.drafting._corpus_distractors import KeyWithDistractors, candidates, choose, hides
-from exam_gen.drafting._drafts import Draft
+from exam_gen.drafting._drafts import AnsweredQuestion, Draft, people_drafts
 from exam_gen.drafting._facts import Fact
 from exam_gen.drafting._json_questions import TOKENS, read_drafts
 from exam_gen.drafting._model_distractors import wants_writing, written_answers
-from exam_gen.drafting._people import AnsweredQuestion, people_drafts
 from exam_gen.drafting._round_trip import round_trip
 from exam_gen.drafting._subjects import is_about
 from exam_gen.drafting._verification import VerificationCase, Verifier

@@ -13,7 +13,7 @@ from itertools import pairwise
 from exam_gen._exam_writer import ExamWriter, WritingProgress
 from exam_gen._paper_writing import write_in_free_text
 from exam_gen._writing_settings import WritingMaterial, WritingSettings, find_material
-from exam_gen.drafting._people import AnsweredQuestion
+from exam_gen.drafting._drafts import AnsweredQuestion
 from exam_gen.drafting._verification import LetterVerifier, LikelihoodVerifier
 from exam_gen.language._similarity import Embed
 from exam_gen.rules._catalogue import arriving, rules_of

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from exam_gen.drafting._corpus_distractors import DistractorPool, pool
+from exam_gen.drafting._drafts import AnsweredQuestion
 from exam_gen.drafting._facts import Fact, facts
-from exam_gen.drafting._people import AnsweredQuestion
 from exam_gen.drafting._subjects import common_stems
 from exam_gen.drafting._verification import Thresholds
 from exam_gen.drafting._wordings import PEOPLE
