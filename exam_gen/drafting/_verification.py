@@ -62,27 +62,21 @@ class Thresholds:
     fit: float = 12.0
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _RANGES.items():
+        for name, (least, most, wanted) in _RANGES.items():
             value = getattr(self, name)
             if not (math.isfinite(value) and least <= value <= most):
-                raise ValueError(f"thresholds: {name} is {value:g}; wanted {_range(least, most)}")
+                raise ValueError(f"thresholds: {name} is {value:g}; wanted {wanted}")
 
 
 _RANGES = {
-    "support": (-math.inf, 0.0),
-    "margin": (0.0, math.inf),
-    "lift": (-math.inf, math.inf),
-    "agreement": (0.0, 1.0),
-    "judgment": (-math.inf, math.inf),
-    "rival": (0.0, 1.0),
-    "fit": (0.0, math.inf),
+    "support": (-math.inf, 0.0, "0 or less"),
+    "margin": (0.0, math.inf, "0 or more"),
+    "lift": (-math.inf, math.inf, "a finite number"),
+    "agreement": (0.0, 1.0, "0 to 1"),
+    "judgment": (-math.inf, math.inf, "a finite number"),
+    "rival": (0.0, 1.0, "0 to 1"),
+    "fit": (0.0, math.inf, "0 or more"),
 }
-
-
-def _range(least: float, most: float) -> str:
-    if math.isinf(least):
-        return "a finite number" if math.isinf(most) else f"{most:g} or less"
-    return f"{least:g} or more" if math.isinf(most) else f"{least:g} to {most:g}"
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,7 @@ def _odd_one_out(limit: Limit) -> RuleJudge:
     return measured(measure, limit)
 
 
+WORDS = "blocked-words"
 RULE_KINDS: Mapping[str, RuleKind] = {
     "without-catch-all": RuleKind(
         "rewrites: wrong choices like 'none of the above' are taken out while so many choices remain",
@@ -140,6 +141,7 @@ RULE_KINDS: Mapping[str, RuleKind] = {
     "odd-one-out": RuleKind("ways in which only the key differs: case, number, code, grammar", _odd_one_out, 1),
     "grammar-cue": _check("'a', 'an' or 'a(n)' before the gap fits the key only", cues.grammar_cue),
     "personal-data": _check("e-mail addresses, telephone and payment card numbers", checks.personal_data, on=False),
+    WORDS: _check("the words given", checks.without_words(()), on=False),
     "near-duplicate": RuleKind(
         "similarity of the stem with an earlier one (Jaccard over words)",
         lambda limit: measured(earlier_stems(_floor(limit)), limit),
@@ -179,13 +181,7 @@ RULE_KINDS: Mapping[str, RuleKind] = {
         shares=False,
     ),
 }
-"""Every rule but `blocked-words`, which has no limit but words, and stands after `personal-data`."""
-
-WORDS = "blocked-words"
-NAMES: tuple[str, ...] = tuple(
-    name for one in RULE_KINDS for name in ((one, WORDS) if one == "personal-data" else (one,))
-)
-"""All names in the usual order."""
+"""Every rule, in the usual order; the setting of `blocked-words` is the words, without which it drops nothing."""
 
 
 def rules_of(settings: Mapping[str, object] | None = None, *, only: Sequence[str] = ()) -> list[Rule]:
@@ -202,7 +198,7 @@ def rules_of(settings: Mapping[str, object] | None = None, *, only: Sequence[str
     if only:
         order = [name for name in order if name in only]
         given |= {name: True for name in only if given.get(name, False) is False}
-    found = [_rule(name, given.get(name, name != WORDS and RULE_KINDS[name].on)) for name in order]
+    found = [_rule(name, given.get(name, RULE_KINDS[name].on)) for name in order]
     return [rule for rule in found if rule is not None]
 
 
@@ -235,7 +231,7 @@ def objections(question: Question) -> list[str]:
 
 
 def _judges_alone(name: str) -> bool:
-    return name == WORDS or (RULE_KINDS[name].alone and RULE_KINDS[name].needs == "nothing")
+    return RULE_KINDS[name].alone and RULE_KINDS[name].needs == "nothing"
 
 
 def _by_share(setting: object) -> bool:
@@ -247,12 +243,12 @@ def _order(wanted: object) -> list[str]:
         raise ValueError(f"filters: order is {wanted!r}; wanted a list of rules")
     for name in wanted:
         _known(name)
-    return [*dict.fromkeys(wanted), *(name for name in NAMES if name not in wanted)]
+    return [*dict.fromkeys(wanted), *(name for name in RULE_KINDS if name not in wanted)]
 
 
 def _known(name: object) -> None:
-    if name not in NAMES:
-        raise ValueError(f"filters: unknown rule {name!r}; wanted one of {', '.join(NAMES)}")
+    if name not in RULE_KINDS:
+        raise ValueError(f"filters: unknown rule {name!r}; wanted one of {', '.join(RULE_KINDS)}")
 
 
 def _rule(name: str, setting: object) -> Rule | None:
