@@ -109,9 +109,7 @@ def question_fields(question: Question) -> _Object:
 def question_of(record: JsonRecord) -> Question:
     """The question of an `exam.jsonl` line; checks types and the answer's range, not the choices' content."""
     choices = _strings(record.fields.get("choices"), record, "choices")
-    key = record.fields.get("answer")
-    if isinstance(key, bool) or not isinstance(key, int):
-        raise ValueError(f"{record.place}: answer is {shown_json(key)}; wanted the index of a choice")
+    key = _integer(record, "answer", "the index of a choice")
     if not 0 <= key < len(choices):
         raise ValueError(f"{record.place}: answer is {key}; wanted an index from 0 to {len(choices) - 1}")
     labels = _mapping(record, "labels")
@@ -210,10 +208,10 @@ def _optional(record: JsonRecord, names: str) -> dict[str, str]:
     return {name: _string(record, name, "") for name in names.split()}
 
 
-def _integer(record: JsonRecord, name: str) -> int:
+def _integer(record: JsonRecord, name: str, wanted: str = "a whole number") -> int:
     value = record.fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{record.place}: {name} is {shown_json(value)}; wanted a whole number")
+        raise ValueError(f"{record.place}: {name} is {shown_json(value)}; wanted {wanted}")
     return value
 
 

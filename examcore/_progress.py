@@ -39,17 +39,14 @@ class Progress:
             self._bars.console.print(line, markup=False, highlight=False)
         elif not self.quiet:
             print(line, file=self.stream, flush=True)
-            self._told()
+            now = time.monotonic()
+            self.longest_silence, self._spoke = max(self.longest_silence, now - self._spoke), now
 
     def doing(self, what: str) -> None:
         """Say from now on what is being done within the step."""
         self._doing = what
         if self._bars is not None:
             self._bars.update(self._bars.task_ids[0], doing=what)
-
-    def _told(self) -> None:
-        now = time.monotonic()
-        self.longest_silence, self._spoke = max(self.longest_silence, now - self._spoke), now
 
     @contextmanager
     def step(self, name: str) -> Iterator[ReportProgress]:
