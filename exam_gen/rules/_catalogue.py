@@ -13,7 +13,7 @@ from exam_gen.rules import _answer_cues as cues
 from exam_gen.rules import _checks as checks
 from exam_gen.rules import _passage_evidence as evidence
 from exam_gen.rules import _standalone as standalone
-from exam_gen.rules._duplicates import FLOOR, NewStems, earlier_stems, same_key
+from exam_gen.rules._duplicates import FLOOR, earlier_stems, new_stems, same_key
 from exam_gen.rules._rule import (
     Check,
     Finding,
@@ -221,7 +221,7 @@ def arriving(settings: Mapping[str, object] | None = None) -> list[Check]:
         # Together, because what one rule rewrites another need not drop.
         return next((one.reason for one in apply_rules([question], rules).dropped), None)
 
-    return [reason, NewStems(limit or 0.0)]
+    return [reason, new_stems(limit or 0.0)]
 
 
 def objections(question: Question) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from exam_gen.rules._rule import Measure, RuleMeasure, RuleTools
+from exam_gen.rules._rule import Check, Measure, RuleMeasure, RuleTools
 from examcore import Question, normalized
 
 
@@ -74,20 +74,19 @@ def same_key(question: Question) -> str:
     return normalized(question.answer)
 
 
-class NewStems:
-    """A filter for questions that arrive one by one: None and remembered, or what is wrong with a copy.
+def new_stems(threshold: float) -> Check:
+    """A check of questions that arrive one by one: None and remembered, or what is wrong with a copy.
 
     Only stems that passed are remembered: make a new one for each exam and put it last.
     """
+    index = WordSets(threshold)
 
-    def __init__(self, threshold: float) -> None:
-        self.index = WordSets(threshold)
-
-    def __call__(self, question: Question) -> str | None:
-        """Compare with the stems remembered."""
-        words, threshold = stem_words(question), self.index.floor
-        other, similarity = self.index.nearest(words)
+    def check(question: Question) -> str | None:
+        words = stem_words(question)
+        other, similarity = index.nearest(words)
         if similarity > threshold:
             return f"near-duplicate: {similarity:.4g} with {other}, wanted at most {threshold:.4g}"
-        self.index.add(question.id, words)
+        index.add(question.id, words)
         return None
+
+    return check

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen.rules import RuleTools, apply_rules, rules_of, stem_words
-from exam_gen.rules._duplicates import NewStems, WordSets, earlier_stems, same_key
+from exam_gen.rules._duplicates import WordSets, earlier_stems, new_stems, same_key
 from examcore import Question
 
 GOOD = Question("q", "Which zone holds it?", ("a", "b"), 0)
@@ -87,10 +87,10 @@ def test_a_stricter_limit_drops_all_that_a_laxer_one_drops(stems: list[list[str]
 
 
 def test_questions_that_arrive_one_by_one_are_compared_with_those_that_passed() -> None:
-    rule = NewStems(0.79)
+    rule = new_stems(0.79)
     assert rule(GOOD) is None
     assert rule(GOOD) == "near-duplicate: 1 with q, wanted at most 0.79"
-    assert NewStems(0.79)(GOOD) is None
+    assert new_stems(0.79)(GOOD) is None
 
 
 @pytest.mark.parametrize("template", ["what is the {}", "{}"])
