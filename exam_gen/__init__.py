@@ -16,7 +16,7 @@ from exam_gen._prompts import (
     wrong_answers_prompt,
 )
 from exam_gen._statistics import ExamStatistics, Spread, exam_statistics, overlaps
-from exam_gen._writing import WrittenExam, write_questions, write_screened
+from exam_gen._writing import WrittenExam, write_screened
 from exam_gen._writing_settings import WritingSettings
 from exam_gen.drafting._drafts import AnsweredQuestion
 
@@ -44,7 +44,6 @@ __all__ = [
     "question_prompt",
     "questions_prompt",
     "split_pool",
-    "write_questions",
     "write_screened",
     "wrong_answers_prompt",
 ]

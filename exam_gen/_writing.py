@@ -43,71 +43,6 @@ FIRST_BATCH = 10
 """Facts, or passages, that are tried first: few, so that a first question can soon be read."""
 
 
-def write_questions(
-    chunks: Sequence[Chunk],
-    model: LanguageModel,
-    settings: WritingSettings,
-    *,
-    seed: int,
-    replies: ReplyStore,
-    embed: Embed | None = None,
-    verifier: LanguageModel | None = None,
-    progress: Callable[[WritingProgress], None] | None = None,
-    filters: Mapping[str, object] | None = None,
-    material: WritingMaterial | None = None,
-) -> WrittenExam:
-    """Write questions until `settings.questions` survive or nothing is left to ask for (`stopped` says which).
-
-    The same chunks, settings and seed give the same exam; a run that was stopped takes what was answered from
-    `replies`. `verifier` verifies in place of the writer. `embed` (texts to vectors `[n, d]`) brings wrong answers
-    near the key in meaning; without it spelling decides. `progress` is called where something else is begun.
-    `filters` changes the rules that single questions must pass (see `catalogue.rules_of`); `write_screened`
-    applies them all. `material`, by default found in the chunks, can be kept from an earlier call with the same, and
-    hold people's own questions, which come first: they get wrong answers and are verified as the model's own are.
-    """
-    cached = CachedLanguageModel(model, replies)
-    tell = progress or (lambda _now: None)
-
-    def report(done: int, wanted: int) -> None:
-        tell(WritingProgress(min(done, wanted), wanted))
-
-    report(0, settings.questions)
-    order = random.Random(seed).sample(list(chunks), len(chunks))
-    if settings.mode == "paper":
-        cached.step = "asking"
-        kept, dropped = write_in_free_text(order, cached, settings.questions, settings.batch, seed, report, filters)
-        stopped = _stopped(len(kept), settings, len(order), "chunks")
-        return WrittenExam(kept, dropped, cached.usage, stopped, steps=cached.steps)
-    found = material or find_material(chunks, settings, seed=seed, embed=embed)
-    second = CachedLanguageModel(verifier, replies) if verifier is not None else cached
-    by_letters = settings.verification == "letters"
-    judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
-    writer = ExamWriter(cached, judging, found, settings, seed, arriving(filters), tell)
-    writer.add(found.people)
-    by_passage = settings.mode == "json"
-    total, what = (len(order), "passages") if by_passage else (len(found.facts), "facts")
-    first = min(FIRST_BATCH, settings.batch)
-    for start, end in pairwise([0, *range(first, total, settings.batch), total]):
-        report(len(writer.passed), settings.questions)
-        if len(writer.passed) >= settings.questions or not writer.has_time():
-            break
-        if by_passage:
-            writer.write_passages(order[start:end])
-        else:
-            writer.write(found.facts[start:end])
-    report(len(writer.passed), settings.questions)
-    stopped = _stopped(len(writer.passed), settings, total, what)
-    verifying = ModelUsage() if second is cached else second.usage
-    steps = cached.steps if second is cached else usage_by_step(cached.steps, second.steps)
-    if over := writer.out_of_time and bool(stopped):
-        stopped = f"the {settings.minutes:g} minutes for writing were over; the same command writes on"
-    return WrittenExam(writer.finished(), writer.dropped, cached.usage, stopped, verifying, steps, over)
-
-
-def _stopped(done: int, settings: WritingSettings, total: int, what: str) -> str:
-    return "" if done >= settings.questions else f"all {total} {what} of the corpus were used"
-
-
 def write_screened(
     chunks: Sequence[Chunk],
     model: LanguageModel,
@@ -121,33 +56,32 @@ def write_screened(
     progress: Callable[[WritingProgress], None] | None = None,
     people: Sequence[AnsweredQuestion] = (),
 ) -> WrittenExam:
-    """As `write_questions`, with every rule of `filters` (see `catalogue.rules_of`) applied to the finished questions.
+    """Write questions until `settings.questions` pass all rules or nothing is left to ask for (`stopped` says which).
 
-    `people` are questions with known answers, which come first. When the rules leave too few, more are written, until
-    enough pass or nothing is left to write from. Replies are kept, so that a further round asks only for what is new;
-    its questions get their wrong answers and positions anew, for an exam is balanced as a whole.
+    The same chunks, settings and seed give the same exam; a run that was stopped takes what was answered from
+    `replies`. `verifier` verifies in place of the writer. `embed` (texts to vectors `[n, d]`) brings wrong answers
+    near the key in meaning; without it spelling decides. `progress` is called where something else is begun.
+    `filters` changes the rules (see `catalogue.rules_of`), which single questions must pass as they are written, and
+    all together when they are finished. `people` are questions with known answers, which come first: they get wrong
+    answers and are verified as the model's own are.
+
+    When the rules leave too few, more are written, until enough pass or nothing is left to write from. Replies are
+    kept, so that a further round asks only for what is new; its questions get their wrong answers and positions anew,
+    for an exam is balanced as a whole.
     """
-    rules = rules_of(filters)
+    rules, tell = rules_of(filters), progress or (lambda _now: None)
     judge = CachedLanguageModel(verifier or model, replies)
     judge.step = "rules"
     tools = RuleTools(embed, judge, seed)
-    goal = settings.questions
+    order = random.Random(seed).sample(list(chunks), len(chunks))
     material = None
     if settings.mode != "paper":
         material = find_material(chunks, settings, seed=seed, embed=embed)._replace(people=people)
+    goal = settings.questions
     while True:
-        written = write_questions(
-            chunks,
-            model,
-            replace(settings, questions=goal),
-            seed=seed,
-            replies=replies,
-            embed=embed,
-            verifier=verifier,
-            progress=progress,
-            filters=filters,
-            material=material,
-        )
+        asked, writer = replace(settings, questions=goal), CachedLanguageModel(model, replies)
+        second = writer if verifier is None else CachedLanguageModel(verifier, replies)
+        written = _written(order, writer, second, asked, material, seed, filters, tell)
         found = apply_rules(written.questions, rules, tools)
         missing = settings.questions - len(found.kept)
         if missing <= 0 or len(written.questions) < goal:
@@ -163,6 +97,55 @@ def write_screened(
     if missing <= 0:  # more passed than were wanted, though not as many as the last round asked for
         written = replace(written, stopped="", out_of_time=False)
     return replace(written, questions=list(kept), dropped=lost, usage=usage, verifying=verifying, steps=steps)
+
+
+def _written(
+    order: Sequence[Chunk],
+    model: CachedLanguageModel,
+    second: CachedLanguageModel,
+    settings: WritingSettings,
+    material: WritingMaterial | None,
+    seed: int,
+    filters: Mapping[str, object] | None,
+    tell: Callable[[WritingProgress], None],
+) -> WrittenExam:
+    """An exam of questions that pass the rules for single ones; without material one in free text."""
+
+    def report(done: int, wanted: int) -> None:
+        tell(WritingProgress(min(done, wanted), wanted))
+
+    report(0, settings.questions)
+    if material is None:
+        model.step = "asking"
+        kept, dropped = write_in_free_text(order, model, settings.questions, settings.batch, seed, report, filters)
+        stopped = _stopped(len(kept), settings, len(order), "chunks")
+        return WrittenExam(kept, dropped, model.usage, stopped, steps=model.steps)
+    by_letters = settings.verification == "letters"
+    judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
+    writer = ExamWriter(model, judging, material, settings, seed, arriving(filters), tell)
+    writer.add(material.people)
+    by_passage = settings.mode == "json"
+    total, what = (len(order), "passages") if by_passage else (len(material.facts), "facts")
+    first = min(FIRST_BATCH, settings.batch)
+    for start, end in pairwise([0, *range(first, total, settings.batch), total]):
+        report(len(writer.passed), settings.questions)
+        if len(writer.passed) >= settings.questions or not writer.has_time():
+            break
+        if by_passage:
+            writer.write_passages(order[start:end])
+        else:
+            writer.write(material.facts[start:end])
+    report(len(writer.passed), settings.questions)
+    stopped = _stopped(len(writer.passed), settings, total, what)
+    verifying = ModelUsage() if second is model else second.usage
+    steps = model.steps if second is model else usage_by_step(model.steps, second.steps)
+    if over := writer.out_of_time and bool(stopped):
+        stopped = f"the {settings.minutes:g} minutes for writing were over; the same command writes on"
+    return WrittenExam(writer.finished(), writer.dropped, model.usage, stopped, verifying, steps, over)
+
+
+def _stopped(done: int, settings: WritingSettings, total: int, what: str) -> str:
+    return "" if done >= settings.questions else f"all {total} {what} of the corpus were used"
 
 
 def _without_queries(dropped: Dropped) -> Dropped:
