@@ -23,7 +23,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from exam_gen import read_corpus
+from exam_gen.corpora import gather
 from exam_gen.language import ChoiceSimilarities, distractors, embedding_similarities, word_similarities
 from exam_gen.rules import RULE_KINDS, apply_rules, rules_of, stem_words
 from examcore import Question
@@ -58,7 +58,7 @@ def definition(questions: Sequence[Question]) -> ChoiceSimilarities:
 def exam(corpus: str, documents: int, seed: int = 0) -> tuple[list[Question], set[str]]:
     """Three questions on each of so many documents, and the ids of those that copy an earlier one nearly enough."""
     rng = np.random.default_rng(seed)
-    counts = Counter(word for one in read_corpus(corpus) for word in one.text.split())
+    counts = Counter(word for one in gather(corpus).documents for word in one.text.split())
     words = np.array(list(counts), dtype=object)
     pool = rng.choice(words, 1_000_000, p=np.array(list(counts.values())) / counts.total()).tolist()
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from exam_gen import read_corpus
+from exam_gen.corpora import gather
 from examcore import Chunk, Exam, Question
 from rag import (
     LikelihoodExaminee,
@@ -56,7 +56,7 @@ class Seconds(NamedTuple):
 def exam_of(count: int, words: int = 130) -> tuple[list[Question], list[Chunk]]:
     """Questions about runs of words from as many documents, whose right answer continues a quotation."""
     generator = random.Random(3)
-    texts = [one.text.split() for one in read_corpus("python-docs") if len(one.text.split()) > words]
+    texts = [one.text.split() for one in gather("python-docs").documents if len(one.text.split()) > words]
     chunks = [Chunk(f"c{n}", f"d{n}", " ".join(text[:words]), 0, 1) for n, text in enumerate(texts[:count])]
     questions = []
     for place, text in enumerate(texts[:count]):

@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from exam_gen import judgment_prompt, open_prompt, question_prompt, read_corpus
+from exam_gen import judgment_prompt, open_prompt, question_prompt
+from exam_gen.corpora import gather
 from rag import load_model
 from rag.local import BatchWriter, LocalModel
 
@@ -26,7 +27,7 @@ BATCHES = (1, 8, 40)
 
 def passages(count: int, words: int) -> list[str]:
     """Runs of words from as many documents as there are, then from further on in them."""
-    texts = [document.text.split() for document in read_corpus("python-docs")]
+    texts = [document.text.split() for document in gather("python-docs").documents]
     runs = [text[at : at + words] for at in range(0, 4000, words) for text in texts if len(text) >= at + words]
     return [" ".join(run) for run in runs[:count]]
 

@@ -15,30 +15,18 @@ from exam_gen._prompts import (
     questions_prompt,
     wrong_answers_prompt,
 )
-from exam_gen._screened_writing import write_screened
 from exam_gen._statistics import ExamStatistics, Spread, exam_statistics, overlaps
-from exam_gen._writing import WrittenExam, write_questions
+from exam_gen._writing import WrittenExam, write_screened
 from exam_gen._writing_settings import WritingSettings
-from exam_gen.corpora._chunks import ChunkBounds, chunk
-from exam_gen.corpora._corpus import Corpus, gather, read_corpus
-from exam_gen.corpora._inventory import take_inventory
-from exam_gen.corpora._selection import Selection
-from exam_gen.drafting._people import AnsweredQuestion
-from exam_gen.rules._catalogue import rules_of
-from exam_gen.rules._rule import Rule, RuleTools
+from exam_gen.drafting._drafts import AnsweredQuestion
 
 __all__ = [
     "MAX_TOKENS",
     "PEOPLE_VERSION",
     "AnsweredQuestion",
     "Baseline",
-    "ChunkBounds",
-    "Corpus",
     "ExamDiff",
     "ExamStatistics",
-    "Rule",
-    "RuleTools",
-    "Selection",
     "Spread",
     "Stratum",
     "WritingProgress",
@@ -46,22 +34,16 @@ __all__ = [
     "WrittenExam",
     "assemble",
     "attribute",
-    "chunk",
     "closed_prompt",
     "diff_exams",
     "exam_statistics",
-    "gather",
     "judgment_prompt",
     "open_prompt",
     "overlaps",
     "paper_prompt",
     "question_prompt",
     "questions_prompt",
-    "read_corpus",
-    "rules_of",
     "split_pool",
-    "take_inventory",
-    "write_questions",
     "write_screened",
     "wrong_answers_prompt",
 ]

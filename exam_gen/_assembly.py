@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exam_gen.corpora._selection import lot
+from exam_gen.corpora._selection import in_turn, lot
 from examcore import Question
 
 
@@ -41,14 +41,12 @@ def shuffle_choices(question: Question, seed: int, *, position: int | None = Non
     )
 
 
-def shuffle_exam(questions: Sequence[Question], seed: int, *, balanced: bool = True) -> tuple[Question, ...]:
-    """Shuffle every question's choices; balanced, the key stands at each position equally often (counts differ by 1).
+def shuffle_exam(questions: Sequence[Question], seed: int) -> tuple[Question, ...]:
+    """Shuffle every question's choices so that the key stands at each position equally often (counts differ by 1).
 
     Which questions get which position is drawn from the seed. Questions of unequal numbers of choices are balanced
     among those of the same number.
     """
-    if not balanced:
-        return tuple(shuffle_choices(question, seed) for question in questions)
     positions: dict[int, Iterator[int]] = {}
     for size, count in Counter(len(question.choices) for question in questions).items():
         rng = _rng(seed, f"positions {size}")
@@ -143,7 +141,7 @@ def _divided(
     name: tuple[str, ...],
 ) -> Iterator[tuple[list[Question], Stratum]]:
     if not by:
-        yield _in_turn(members)[:size], Stratum(name, len(members), wanted, size)
+        yield in_turn(members)[:size], Stratum(name, len(members), wanted, size)
         return
     groups: dict[str, list[Question]] = defaultdict(list)
     for question in members:
@@ -170,16 +168,6 @@ def _quotas(weights: Mapping[str, int], size: int, seed: int, rooms: Mapping[str
     while sum(quotas.values()) > size:
         quotas[min((name for name in quotas if quotas[name] > least), key=want)] -= 1
     return quotas
-
-
-def _in_turn(questions: Sequence[Question]) -> list[Question]:
-    """One question of each document, then a second of each that has one, and so on."""
-    seen: Counter[str] = Counter()
-    turns: list[tuple[int, int, Question]] = []
-    for number, question in enumerate(questions):
-        turns.append((seen[question.document_id], number, question))
-        seen[question.document_id] += 1
-    return [question for _, _, question in sorted(turns, key=lambda turn: turn[:2])]
 
 
 def _rng(seed: int, name: str) -> np.random.Generator:

@@ -80,5 +80,4 @@ def _baseline(accuracy: float, total: int, chance: float, p_value: float) -> Bas
 def key_positions(questions: Sequence[Question]) -> tuple[int, ...]:
     """How often the key stands at each position."""
     size = max((len(question.choices) for question in questions), default=0)
-    counts = Counter(question.key for question in questions)
-    return tuple(counts[position] for position in range(size))
+    return tuple(np.bincount([question.key for question in questions], minlength=size).tolist())

@@ -10,7 +10,7 @@ from examcore import Exam, Question
 _FIELDS: Mapping[str, Callable[[Question], object]] = {
     "question": lambda one: one.stem,
     "choices": lambda one: sorted(one.choices),
-    "order of choices": lambda one: tuple(sorted(range(len(one.choices)), key=lambda place: one.choices[place])),
+    "order of choices": lambda one: one.choices,
     "answer": lambda one: one.answer,
     "context": lambda one: one.context,
     "source": lambda one: (one.document_id, one.chunk_id),

@@ -23,23 +23,14 @@ from exam_gen._prompts import (
     questions_schema,
 )
 from exam_gen._writing_settings import WritingMaterial, WritingSettings
-from exam_gen.drafting._corpus_distractors import (
-    KeyWithDistractors,
-    candidates,
-    choose,
-    hides,
-)
-from exam_gen.drafting._drafts import Draft
+from exam_gen.drafting._corpus_distractors import KeyWithDistractors, candidates, choose, hides
+from exam_gen.drafting._drafts import AnsweredQuestion, Draft, people_drafts
 from exam_gen.drafting._facts import Fact
 from exam_gen.drafting._json_questions import TOKENS, read_drafts
 from exam_gen.drafting._model_distractors import wants_writing, written_answers
-from exam_gen.drafting._people import AnsweredQuestion, people_drafts
 from exam_gen.drafting._round_trip import round_trip
 from exam_gen.drafting._subjects import is_about
-from exam_gen.drafting._verification import (
-    VerificationCase,
-    Verifier,
-)
+from exam_gen.drafting._verification import VerificationCase, Verifier
 from exam_gen.drafting._wordings import (
     KEYWORDS,
     KIND,
@@ -53,18 +44,8 @@ from exam_gen.drafting._wordings import (
 )
 from exam_gen.language._spans import key_span
 from exam_gen.language._stems import DraftStem, echoes, read_question, read_stem, unfit
-from exam_gen.rules._rule import BEYOND, Filter
-from examcore import (
-    CachedLanguageModel,
-    Chunk,
-    Dropped,
-    NoReply,
-    Prompt,
-    Query,
-    Question,
-    counted,
-    overlap,
-)
+from exam_gen.rules._rule import BEYOND, Check
+from examcore import CachedLanguageModel, Chunk, Dropped, NoReply, Prompt, Query, Question, counted, overlap
 
 ANSWERED_OTHERWISE = "the passage is read to another answer"
 TOO_FEW = "fewer than three wrong answers"
@@ -139,7 +120,7 @@ class ExamWriter:
         material: WritingMaterial,
         settings: WritingSettings,
         seed: int,
-        filters: Sequence[Filter],
+        filters: Sequence[Check],
         tell: Callable[[WritingProgress], None] = lambda _now: None,
     ) -> None:
         self._model, self._verifier, self._material = model, verifier, material

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from exam_gen._prompts import PAPER_VERSION, paper_prompt
 from exam_gen.drafting._parser import UnparsableReply, parse
 from exam_gen.rules._catalogue import arriving
-from exam_gen.rules._rule import BEYOND, Filter
+from exam_gen.rules._rule import BEYOND, Check
 from examcore import CachedLanguageModel, Chunk, Dropped, NoReply, Question
 
 MAX_TOKENS = 220
@@ -49,7 +49,7 @@ def write_in_free_text(
     return kept, dropped
 
 
-def _read(chunk: Chunk, raw: str | NoReply, model: str, seed: int, filters: Sequence[Filter]) -> Question | Dropped:
+def _read(chunk: Chunk, raw: str | NoReply, model: str, seed: int, filters: Sequence[Check]) -> Question | Dropped:
     if isinstance(raw, NoReply):
         return Dropped(f"no reply: {raw.reason}", "", chunk.id)
     parsed = parse(raw)

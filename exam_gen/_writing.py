@@ -1,34 +1,24 @@
-"""Chunks to verified four-choice questions: facts, stems, wrong answers, verification, balanced choices."""
+"""Chunks to verified four-choice questions: facts, stems, wrong answers, verification, balanced choices.
+
+Written until enough pass all rules, those on the finished exam, too (`write_screened`).
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from exam_gen._exam_writer import ExamWriter, WritingProgress
 from exam_gen._paper_writing import write_in_free_text
 from exam_gen._writing_settings import WritingMaterial, WritingSettings, find_material
-from exam_gen.drafting._corpus_distractors import (
-    Embed,
-)
-from exam_gen.drafting._facts import Fact
-from exam_gen.drafting._verification import (
-    LetterVerifier,
-    LikelihoodVerifier,
-)
-from exam_gen.rules._catalogue import arriving
-from examcore import (
-    CachedLanguageModel,
-    Chunk,
-    Dropped,
-    LanguageModel,
-    ModelUsage,
-    Question,
-    ReplyStore,
-    usage_by_step,
-)
+from exam_gen.drafting._drafts import AnsweredQuestion
+from exam_gen.drafting._verification import LetterVerifier, LikelihoodVerifier
+from exam_gen.language._similarity import Embed
+from exam_gen.rules._catalogue import arriving, rules_of
+from exam_gen.rules._rule import BEYOND, RuleTools, apply_rules, dropped_question
+from examcore import CachedLanguageModel, Chunk, Dropped, LanguageModel, ModelUsage, Question, ReplyStore, usage_by_step
 
 
 @dataclass(frozen=True)
@@ -36,8 +26,8 @@ class WrittenExam:
     """The surviving questions, everything lost on the way, what it cost, and why writing stopped.
 
     `stopped` is empty where the wanted number was reached, else what was used up; `out_of_time` says that it was the
-    time for writing. `verifying` is the cost of a verifier
-    that is not the writer; `steps` is the cost of both by what it was for.
+    time for writing. `verifying` is the cost of a verifier that is not the writer; `steps` is the cost of both by what
+    it was for.
     """
 
     questions: list[Question]
@@ -53,65 +43,112 @@ FIRST_BATCH = 10
 """Facts, or passages, that are tried first: few, so that a first question can soon be read."""
 
 
-def write_questions(
+def write_screened(
     chunks: Sequence[Chunk],
     model: LanguageModel,
     settings: WritingSettings,
     *,
     seed: int,
     replies: ReplyStore,
+    filters: Mapping[str, object] | None = None,
     embed: Embed | None = None,
     verifier: LanguageModel | None = None,
     progress: Callable[[WritingProgress], None] | None = None,
-    filters: Mapping[str, object] | None = None,
-    material: WritingMaterial | None = None,
+    people: Sequence[AnsweredQuestion] = (),
 ) -> WrittenExam:
-    """Write questions until `settings.questions` survive or nothing is left to ask for (`stopped` says which).
+    """Write questions until `settings.questions` pass all rules or nothing is left to ask for (`stopped` says which).
 
     The same chunks, settings and seed give the same exam; a run that was stopped takes what was answered from
     `replies`. `verifier` verifies in place of the writer. `embed` (texts to vectors `[n, d]`) brings wrong answers
     near the key in meaning; without it spelling decides. `progress` is called where something else is begun.
-    `filters` changes the rules that single questions must pass (see `catalogue.rules_of`); `screening.write_screened`
-    applies them all. `material`, by default found in the chunks, can be kept from an earlier call with the same, and
-    hold people's own questions, which come first: they get wrong answers and are verified as the model's own are.
+    `filters` changes the rules (see `catalogue.rules_of`), which single questions must pass as they are written, and
+    all together when they are finished. `people` are questions with known answers, which come first: they get wrong
+    answers and are verified as the model's own are.
+
+    When the rules leave too few, more are written, until enough pass or nothing is left to write from. Replies are
+    kept, so that a further round asks only for what is new; its questions get their wrong answers and positions anew,
+    for an exam is balanced as a whole.
     """
-    cached = CachedLanguageModel(model, replies)
-    tell = progress or (lambda _now: None)
+    rules, tell = rules_of(filters), progress or (lambda _now: None)
+    judge = CachedLanguageModel(verifier or model, replies)
+    judge.step = "rules"
+    tools = RuleTools(embed, judge, seed)
+    order = random.Random(seed).sample(list(chunks), len(chunks))
+    material = None
+    if settings.mode != "paper":
+        material = find_material(chunks, settings, seed=seed, embed=embed)._replace(people=people)
+    goal = settings.questions
+    while True:
+        asked, writer = replace(settings, questions=goal), CachedLanguageModel(model, replies)
+        second = writer if verifier is None else CachedLanguageModel(verifier, replies)
+        written = _written(order, writer, second, asked, material, seed, filters, tell)
+        found = apply_rules(written.questions, rules, tools)
+        missing = settings.questions - len(found.kept)
+        if missing <= 0 or len(written.questions) < goal:
+            break
+        goal += missing
+    kept, spare = found.kept[: settings.questions], found.kept[settings.questions :]
+    lost = [*written.dropped, *map(_without_queries, found.dropped), *(dropped_question(one, BEYOND) for one in spare)]
+    usage, verifying, steps = written.usage, written.verifying, usage_by_step(written.steps, judge.steps)
+    if verifier is None:
+        usage += judge.usage
+    else:
+        verifying += judge.usage
+    if missing <= 0:  # more passed than were wanted, though not as many as the last round asked for
+        written = replace(written, stopped="", out_of_time=False)
+    return replace(written, questions=list(kept), dropped=lost, usage=usage, verifying=verifying, steps=steps)
+
+
+def _written(
+    order: Sequence[Chunk],
+    model: CachedLanguageModel,
+    second: CachedLanguageModel,
+    settings: WritingSettings,
+    material: WritingMaterial | None,
+    seed: int,
+    filters: Mapping[str, object] | None,
+    tell: Callable[[WritingProgress], None],
+) -> WrittenExam:
+    """An exam of questions that pass the rules for single ones; without material one in free text."""
 
     def report(done: int, wanted: int) -> None:
         tell(WritingProgress(min(done, wanted), wanted))
 
     report(0, settings.questions)
-    order = random.Random(seed).sample(list(chunks), len(chunks))
-    if settings.mode == "paper":
-        cached.step = "asking"
-        kept, dropped = write_in_free_text(order, cached, settings.questions, settings.batch, seed, report, filters)
+    if material is None:
+        model.step = "asking"
+        kept, dropped = write_in_free_text(order, model, settings.questions, settings.batch, seed, report, filters)
         stopped = _stopped(len(kept), settings, len(order), "chunks")
-        return WrittenExam(kept, dropped, cached.usage, stopped, steps=cached.steps)
-    found = material or find_material(chunks, settings, seed=seed, embed=embed)
-    second = CachedLanguageModel(verifier, replies) if verifier is not None else cached
+        return WrittenExam(kept, dropped, model.usage, stopped, steps=model.steps)
     by_letters = settings.verification == "letters"
     judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
-    writer = ExamWriter(cached, judging, found, settings, seed, arriving(filters), tell)
-    writer.add(found.people)
-    there: Sequence[Fact] | Sequence[Chunk] = order if settings.mode == "json" else found.facts
+    writer = ExamWriter(model, judging, material, settings, seed, arriving(filters), tell)
+    writer.add(material.people)
+    by_passage = settings.mode == "json"
+    total, what = (len(order), "passages") if by_passage else (len(material.facts), "facts")
     first = min(FIRST_BATCH, settings.batch)
-    for start, end in pairwise([0, *range(first, len(there), settings.batch), len(there)]):
+    for start, end in pairwise([0, *range(first, total, settings.batch), total]):
         report(len(writer.passed), settings.questions)
         if len(writer.passed) >= settings.questions or not writer.has_time():
             break
-        if settings.mode == "json":
+        if by_passage:
             writer.write_passages(order[start:end])
         else:
-            writer.write(found.facts[start:end])
+            writer.write(material.facts[start:end])
     report(len(writer.passed), settings.questions)
-    stopped = _stopped(len(writer.passed), settings, len(there), "passages" if settings.mode == "json" else "facts")
-    verifying = ModelUsage() if second is cached else second.usage
-    steps = cached.steps if second is cached else usage_by_step(cached.steps, second.steps)
+    stopped = _stopped(len(writer.passed), settings, total, what)
+    verifying = ModelUsage() if second is model else second.usage
+    steps = model.steps if second is model else usage_by_step(model.steps, second.steps)
     if over := writer.out_of_time and bool(stopped):
         stopped = f"the {settings.minutes:g} minutes for writing were over; the same command writes on"
-    return WrittenExam(writer.finished(), writer.dropped, cached.usage, stopped, verifying, steps, over)
+    return WrittenExam(writer.finished(), writer.dropped, model.usage, stopped, verifying, steps, over)
 
 
 def _stopped(done: int, settings: WritingSettings, total: int, what: str) -> str:
     return "" if done >= settings.questions else f"all {total} {what} of the corpus were used"
+
+
+def _without_queries(dropped: Dropped) -> Dropped:
+    """What a rule dropped, such as a second question about the same, tests no retrieval either."""
+    question = dropped.question
+    return dropped if question is None else replace(dropped, question=replace(question, queries=()))

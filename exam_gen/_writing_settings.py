@@ -8,23 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from exam_gen.drafting._corpus_distractors import (
-    DistractorPool,
-    Embed,
-    pool,
-)
+from exam_gen.drafting._corpus_distractors import DistractorPool, pool
+from exam_gen.drafting._drafts import AnsweredQuestion
 from exam_gen.drafting._facts import Fact, facts
-from exam_gen.drafting._people import AnsweredQuestion
 from exam_gen.drafting._subjects import common_stems
-from exam_gen.drafting._verification import (
-    Thresholds,
-)
-from exam_gen.drafting._wordings import (
-    PEOPLE,
-)
-from examcore import (
-    Chunk,
-)
+from exam_gen.drafting._verification import Thresholds
+from exam_gen.drafting._wordings import PEOPLE
+from exam_gen.language._similarity import Embed
+from examcore import Chunk
 
 TRIED = 2
 """Facts of a chunk that are asked about for each question wanted of it: one in ten holds, and reading the chunk costs

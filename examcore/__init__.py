@@ -58,14 +58,7 @@ from examcore._language_model import (
     up_to_stop,
 )
 from examcore._progress import Progress, ReportProgress, duration_in_words
-from examcore._rank_correlation import (
-    RANDOM_TIES,
-    RANK_CORRELATIONS,
-    RankCorrelation,
-    break_ties,
-    in_batches,
-    kendall,
-)
+from examcore._rank_correlation import RANDOM_TIES, RANK_CORRELATIONS, RankCorrelation, break_ties, in_batches, kendall
 from examcore._records import STEM, Chunk, Document, Dropped, Exam, Query, Question
 from examcore._reply_store import CachedLanguageModel, ModelUsage, ReplyStore, StoredReply, usage_by_step
 from examcore._run_folder import RunFolder, RunRecord, file_hash, fingerprint_of

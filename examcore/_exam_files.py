@@ -15,28 +15,26 @@ from examcore._jsonl import JsonRecord, shown_json
 from examcore._records import STEM, Chunk, Document, Dropped, Exam, Query, Question
 
 _Object = dict[str, object]
+_FURTHER = ("document_id", "chunk_id", "topic", "context", "labels", "metadata")
 _Identified = TypeVar("_Identified", Document, Chunk, Question)
 
 
 def write_documents(path: str | Path, documents: Iterable[Document]) -> None:
     """Write `corpus.jsonl`: `id, title, text, source, topic, date` per line."""
-    write_lines(path, (_fields(one, "id title text source topic date") for one in documents))
+    write_lines(path, map(vars, documents))
 
 
 def read_documents(path: str | Path) -> list[Document]:
     """Read `corpus.jsonl`; `ValueError` (file:line, found, wanted) for bad lines and ids that stand twice."""
     return unique_ids(
-        (
-            record.place,
-            Document(**_required(record, "id text"), **_optional(record, "title source topic date")),
-        )
+        (record.place, Document(**_required(record, "id text"), **_optional(record, "title source topic date")))
         for record in read_records(path)
     )
 
 
 def write_chunks(path: str | Path, chunks: Iterable[Chunk]) -> None:
     """Write `chunks.jsonl`: `id, document_id, text, start, end, title, topic` per line."""
-    write_lines(path, (_fields(one, "id document_id text start end title topic") for one in chunks))
+    write_lines(path, map(vars, chunks))
 
 
 def read_chunks(path: str | Path) -> list[Chunk]:
@@ -103,7 +101,7 @@ def question_fields(question: Question) -> _Object:
         "question": question.stem,
         "choices": list(question.choices),
         "answer": question.key,
-        **_fields(question, "document_id chunk_id topic context labels metadata"),
+        **{name: getattr(question, name) for name in _FURTHER},
         **({"queries": _texts_by_kind(question.queries)} if question.queries else {}),
     }
 
@@ -111,9 +109,7 @@ def question_fields(question: Question) -> _Object:
 def question_of(record: JsonRecord) -> Question:
     """The question of an `exam.jsonl` line; checks types and the answer's range, not the choices' content."""
     choices = _strings(record.fields.get("choices"), record, "choices")
-    key = record.fields.get("answer")
-    if isinstance(key, bool) or not isinstance(key, int):
-        raise ValueError(f"{record.place}: answer is {shown_json(key)}; wanted the index of a choice")
+    key = _integer(record, "answer", "the index of a choice")
     if not 0 <= key < len(choices):
         raise ValueError(f"{record.place}: answer is {key}; wanted an index from 0 to {len(choices) - 1}")
     labels = _mapping(record, "labels")
@@ -155,10 +151,6 @@ def check_choices(choices: Sequence[str], place: str) -> None:
             raise ValueError(f"{place}: choice {number} is blank; wanted some text")
         if choice in choices[:number]:
             raise ValueError(f"{place}: choice {shown_json(choice)} stands twice; wanted distinct choices")
-
-
-def _fields(record: object, names: str) -> _Object:
-    return {name: getattr(record, name) for name in names.split()}
 
 
 def _dropped_fields(dropped: Dropped) -> _Object:
@@ -216,10 +208,10 @@ def _optional(record: JsonRecord, names: str) -> dict[str, str]:
     return {name: _string(record, name, "") for name in names.split()}
 
 
-def _integer(record: JsonRecord, name: str) -> int:
+def _integer(record: JsonRecord, name: str, wanted: str = "a whole number") -> int:
     value = record.fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{record.place}: {name} is {shown_json(value)}; wanted a whole number")
+        raise ValueError(f"{record.place}: {name} is {shown_json(value)}; wanted {wanted}")
     return value
 
 

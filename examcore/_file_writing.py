@@ -14,11 +14,11 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from filelock import FileLock
 
-from examcore._jsonl import JsonRecord, decode, parse_json_object, read_json_lines, shown_json
+from examcore._jsonl import JsonRecord, decode, json_records, read_json_lines, shown_json
 
 FORMAT = 1
 """The version these writers write and the newest these readers understand."""
@@ -56,7 +56,11 @@ def write_text(path: str | Path, parts: Iterable[str]) -> None:
 
 def read_records(path: str | Path) -> Iterator[JsonRecord]:
     """The objects of a JSON-lines file of a version these readers understand."""
-    for record in read_json_lines(Path(path)):
+    return _checked(read_json_lines(Path(path)))
+
+
+def _checked(records: Iterable[JsonRecord]) -> Iterator[JsonRecord]:
+    for record in records:
         check_format(record)
         yield record
 
@@ -72,7 +76,7 @@ def check_format(record: JsonRecord) -> None:
 
 def line_of(fields: Mapping[str, object]) -> str:
     """The line of an object: its version, then its fields; NaN becomes null, numpy values plain ones."""
-    return json.dumps(_plain({"format": FORMAT, **fields}), ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(jsonable({"format": FORMAT, **fields}), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _umask() -> int:
@@ -81,20 +85,20 @@ def _umask() -> int:
     return mask
 
 
-def _plain(value: object) -> object:
-    """The value in JSON's types; numpy arrays and numbers know their plain form (`tolist`)."""
+def jsonable(value: Any) -> Any:
+    """The value in JSON's types, null for what is not finite; numpy arrays and numbers know their form (`tolist`)."""
     if isinstance(value, str | bool | int) or value is None:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): jsonable(one) for name, one in value.items()}
     if isinstance(value, Sequence | set | frozenset):
-        return [_plain(one) for one in (sorted(value) if isinstance(value, set | frozenset) else value)]
+        return [jsonable(one) for one in (sorted(value) if isinstance(value, set | frozenset) else value)]
     convert: Callable[[], object] | None = getattr(value, "tolist", None)
     if convert is None:
         raise ValueError(f"metadata: found a {type(value).__name__}; wanted strings, numbers, lists and mappings")
-    return _plain(convert())
+    return jsonable(convert())
 
 
 class AppendLog(NamedTuple):
@@ -115,14 +119,7 @@ def read_log(path: str | Path) -> AppendLog:
     *lines, rest = path.read_bytes().split(b"\n")
     if _is_whole(rest):
         lines, rest = [*lines, rest], b""
-    records = []
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            place = f"{path}:{number}"
-            record = JsonRecord(place, parse_json_object(decode(line, place), place))
-            check_format(record)
-            records.append(record)
-    return AppendLog(records, rest)
+    return AppendLog(list(_checked(json_records(decode(b"\n".join(lines), path), path))), rest)
 
 
 class LogWriter(NamedTuple):

@@ -62,13 +62,8 @@ def bootstrap_mean(
     values: NDArray[np.float64], *, level: float = INTERVAL_LEVEL, draws: int = BOOTSTRAP_DRAWS, seed: int = 0
 ) -> IntervalEstimate:
     """The mean of `values` `[n]` with its percentile bootstrap interval; as `bootstrap`, in one matrix product."""
-    require_level(level)
-    size = len(values)
-    estimate = float(np.mean(values)) if size else np.nan
-    if size < 2 or np.isnan(estimate):
-        return IntervalEstimate(estimate, np.nan, np.nan)
-    counts = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=draws)
-    return percentile_interval(estimate, counts @ values / size, level)
+    sums = np.asarray(values, dtype=float)[:, None]
+    return bootstrap_of_sums(lambda drawn: drawn[:, 0] / len(values), sums, level=level, draws=draws, seed=seed)
 
 
 def mean_interval(values: NDArray[np.float64], *, level: float = INTERVAL_LEVEL) -> IntervalEstimate:
@@ -85,13 +80,10 @@ def mean_interval(values: NDArray[np.float64], *, level: float = INTERVAL_LEVEL)
     p = float(values.mean())
     spread = float(values.var())
     worth = n * p * (1 - p) / spread if spread > 0 else float(n)
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    centre = (p + z**2 / (2 * worth)) / (1 + z**2 / worth)
-    half = z / (1 + z**2 / worth) * math.sqrt(p * (1 - p) / worth + z**2 / (4 * worth**2))
-    return IntervalEstimate(p, max(0.0, centre - half), min(1.0, centre + half))
+    return IntervalEstimate(p, *wilson(p, worth, level))
 
 
-def wilson(share: float, total: int, level: float = 0.95) -> tuple[float, float]:
+def wilson(share: float, total: float, level: float = 0.95) -> tuple[float, float]:
     """The Wilson interval of a share of `total` trials (Wilson 1927)."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     middle = (share + z**2 / (2 * total)) / (1 + z**2 / total)

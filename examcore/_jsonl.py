@@ -84,7 +84,12 @@ def read_json_lines(path: Path) -> Iterator[JsonRecord]:
 
     Only the newline ends a line: JSON strings may hold other line separators unescaped.
     """
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
+    yield from json_records(read_text(path), path)
+
+
+def json_records(text: str, path: Path) -> Iterator[JsonRecord]:
+    """The objects of the lines of a text that stands in a file."""
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             place = f"{path}:{number}"
             yield JsonRecord(place, parse_json_object(line, place))

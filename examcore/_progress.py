@@ -7,11 +7,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
-    from rich.progress import TaskID
 
 PLAIN_SECONDS = 10.0
 """Without a terminal, print one line in this time (s), whether something was done or not."""
@@ -23,17 +22,6 @@ ReportProgress = Callable[[int, int], None]
 """Receives the units of a step that are done, and all of them."""
 
 
-class Bar(NamedTuple):
-    """A moving bar of a step."""
-
-    bars: Bars
-    task: TaskID
-
-    def report(self, done: int, total: int) -> None:
-        """Move it."""
-        self.bars.update(self.task, completed=done, total=total)
-
-
 class Progress:
     """Reports the steps of a command as they begin and end."""
 
@@ -43,25 +31,22 @@ class Progress:
         self.longest_silence = 0.0
         self._spoke = time.monotonic()
         self._doing = ""
-        self._bar: Bar | None = None
+        self._bars: Bars | None = None
 
     def say(self, line: str) -> None:
         """Print a line, above the bar if one moves."""
-        if self._bar is not None:
-            self._bar.bars.console.print(line, markup=False, highlight=False)
+        if self._bars is not None:
+            self._bars.console.print(line, markup=False, highlight=False)
         elif not self.quiet:
             print(line, file=self.stream, flush=True)
-            self._told()
+            now = time.monotonic()
+            self.longest_silence, self._spoke = max(self.longest_silence, now - self._spoke), now
 
     def doing(self, what: str) -> None:
         """Say from now on what is being done within the step."""
         self._doing = what
-        if self._bar is not None:
-            self._bar.bars.update(self._bar.task, doing=what)
-
-    def _told(self) -> None:
-        now = time.monotonic()
-        self.longest_silence, self._spoke = max(self.longest_silence, now - self._spoke), now
+        if self._bars is not None:
+            self._bars.update(self._bars.task_ids[0], doing=what)
 
     @contextmanager
     def step(self, name: str) -> Iterator[ReportProgress]:
@@ -69,9 +54,10 @@ class Progress:
         if self.quiet:
             yield lambda _done, _total: None
         elif self.stream.isatty():
-            with _bar(name, self.stream) as self._bar:
-                yield self._bar.report
-            self._bar = None
+            with _moving_bars(self.stream) as bars:
+                self._bars, task = bars, bars.add_task(name, total=None, doing="")
+                yield lambda done, total: bars.update(task, completed=done, total=total)
+            self._bars = None
             self._spoke = time.monotonic()
         else:
             self.say(f"{name} ...")
@@ -110,8 +96,7 @@ class Progress:
             yield report
 
 
-@contextmanager
-def _bar(name: str, stream: TextIO) -> Iterator[Bar]:
+def _moving_bars(stream: TextIO) -> Bars:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
@@ -126,9 +111,7 @@ def _bar(name: str, stream: TextIO) -> Iterator[Bar]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[doing]}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
     ]
-    with Bars(*columns, console=Console(file=stream), expand=True) as bars:
-        task = bars.add_task(name, total=None, doing="")
-        yield Bar(bars, task)
+    return Bars(*columns, console=Console(file=stream), expand=True)
 
 
 class _Lines:

@@ -144,13 +144,13 @@ class CachedLanguageModel:
         named = {**asked, "stop": stop, **({} if schema is None else {"schema": schema})}
         keys = [_key("text", self._identity, prompt, named) for prompt in prompts]
         missing = self._missing(keys)
+        if not missing:
+            return self._read(keys, (), {}, json.loads)
         model = self._model
         if isinstance(model, RemoteLanguageModel):
             arrivals = model.replies([prompts[place] for place in missing], stop=stop, schema=schema, **asked)
-            lost = self._keep_each(arrivals, [keys[place] for place in missing], json.dumps)
+            lost = self._keep_each(arrivals, [keys[place] for place in missing])
             return self._read(keys, missing, lost, json.loads)
-        if not missing:
-            return self._read(keys, (), {}, json.loads)
         start, before = time.perf_counter(), self._tokens_read
         if schema is not None and isinstance(model, WritesJson):
             texts = model.generate_json(prompts, schema, **asked)
@@ -179,7 +179,7 @@ class CachedLanguageModel:
         model = self._model
         # A model here reads a handful of prompts faster one by one than in passes made for hundreds.
         arrivals = model.likelihoods(wanted) if isinstance(model, RemoteLanguageModel) else one_by_one(model, wanted)
-        lost = self._keep_each(arrivals, [keys[place] for place in missing], json.dumps)
+        lost = self._keep_each(arrivals, [keys[place] for place in missing])
         return self._read(keys, missing, lost, _as_likelihoods)
 
     def _missing(self, keys: Sequence[str]) -> list[int]:
@@ -187,9 +187,7 @@ class CachedLanguageModel:
         first = {key: place for place, key in reversed(list(enumerate(keys)))}
         return sorted(place for key, place in first.items() if self._store.get(key) is None)
 
-    def _keep_each(
-        self, arrivals: Iterable[Arrival[Value]], keys: Sequence[str], text: Callable[[Value], str]
-    ) -> dict[str, NoReply]:
+    def _keep_each(self, arrivals: Iterable[Arrival[Value]], keys: Sequence[str]) -> dict[str, NoReply]:
         """Keep each answer in a transaction of its own; returns the lost ones by key.
 
         The seconds between two arrivals are the later one's: together they are the time that passed.
@@ -202,7 +200,7 @@ class CachedLanguageModel:
                 lost[keys[one.place]] = one.value
                 continue
             read = one.prompt_tokens if known is None else (self._tokens_read or 0) - known
-            value = text(one.value)
+            value = json.dumps(one.value)
             self._store.add([StoredReply(keys[one.place], value, read, one.written_tokens, now - before)])
             before, known = now, self._tokens_read
         return lost

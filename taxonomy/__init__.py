@@ -1,8 +1,8 @@
 """Question text to labels: Bloom's revised taxonomy, question forms, your own."""
 
-from taxonomy._bloom import KNOWLEDGE, KNOWLEDGE_DIMENSION, LEVELS, PROCESS_DIMENSION, VERBS, bloom, knowledge
+from taxonomy._bloom import KNOWLEDGE, KNOWLEDGE_DIMENSION, LEVELS, PROCESS_DIMENSION, VERBS, bloom
 from taxonomy._clusters import Clustering, Encode, cluster
-from taxonomy._forms import FORMS, QUESTION_FORM, QUESTION_WORDS, form, question_words
+from taxonomy._forms import FORMS, QUESTION_FORM, QUESTION_WORDS, form
 from taxonomy._labels import LABEL_PROMPT_VERSION, LABEL_REPLY_TOKENS, TAXONOMIES, ModelLabels, label_by_model, labels
 from taxonomy._taxonomy import WORD_PATTERN, Level, RuleLabels, Taxonomy
 
@@ -28,8 +28,6 @@ __all__ = [
     "bloom",
     "cluster",
     "form",
-    "knowledge",
     "label_by_model",
     "labels",
-    "question_words",
 ]

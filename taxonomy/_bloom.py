@@ -164,13 +164,11 @@ _RULES: tuple[tuple[str, str], ...] = (
 _WORDINGS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _RULES)
 
 
-def knowledge(question: str) -> tuple[str, ...]:
-    """The kind of knowledge a question asks for, one of `KNOWLEDGE`; none for a text without a word."""
-    return read_knowledge(question).levels
-
-
 def read_knowledge(question: str) -> RuleLabels:
-    """The kind of knowledge a question asks for, and whether a wording gave it."""
+    """The kind of knowledge a question asks for, one of `KNOWLEDGE`, and whether a wording gave it.
+
+    A text without a word has none.
+    """
     if WORD_PATTERN.search(question) is None:
         return NOTHING
     found = next((kind for kind, pattern in _WORDINGS if pattern.search(question)), None)

@@ -42,20 +42,15 @@ def form(question: str) -> str:
     return _after_comma(sentence) or (_WORDS[word.group(1).lower()] if word else "other")
 
 
-def question_words(question: str) -> tuple[str, ...]:
-    """All question words in a text as whole words, each once, in the order of `FORMS`."""
-    found = {_WORDS[match.group(1).lower()] for match in _ASKING.finditer(question)}
-    return tuple(word for word in FORMS if word in found)
-
-
 def _read_form(question: str) -> RuleLabels:
     found = form(question)
     return RuleLabels((found,), "otherwise" if found == "other" else "wording")
 
 
 def _read_words(question: str) -> RuleLabels:
-    found = question_words(question)
-    return RuleLabels(found, "words" if found else "nothing")
+    """All question words in a text as whole words, each once, in the order of `FORMS`."""
+    found = {_WORDS[match.group(1).lower()] for match in _ASKING.finditer(question)}
+    return RuleLabels(tuple(word for word in FORMS if word in found), "words" if found else "nothing")
 
 
 QUESTION_FORM = Taxonomy(

@@ -24,11 +24,6 @@ def lemma(word: str) -> str:
     return (str(simplemma.lemmatize(word.lower(), lang="en")) if len(word) <= LONGEST else word).lower()
 
 
-def lemmas(text: str) -> list[str]:
-    """The dictionary forms of a text's words, in order."""
-    return [lemma(match.group()) for match in WORD_PATTERN.finditer(text)]
-
-
 Basis = Literal["words", "wording", "otherwise", "nothing"]
 """What a label rests on: listed words, a wording, neither (the level given then), or nothing: there is no label."""
 

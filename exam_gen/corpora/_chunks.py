@@ -85,24 +85,18 @@ def _chunks(document: Document, bounds: ChunkBounds, count: Callable[[str], int]
         )
 
 
-class _Span(NamedTuple):
-    start: int
-    end: int
-
-
-def _content(text: str, start: int, end: int) -> _Span:
-    """The span without white space at its ends; empty at `end` when there is nothing else."""
-    body = text[start:end]
+def _content(text: str, part: TextUnit) -> TextUnit:
+    """The part without white space at its ends; empty at its end when there is nothing else."""
+    body = text[part.start : part.end]
     left = len(body) - len(body.lstrip())
-    return _Span(start + left, max(start + left, start + len(body.rstrip())))
+    return TextUnit(part.start + left, part.start + max(left, len(body.rstrip())), part.level)
 
 
 class _Pieces(NamedTuple):
     """The parts a document is packed from, with running totals (one longer than the parts)."""
 
     starts: list[int]
-    levels: list[int]
-    contents: list[_Span]
+    contents: list[TextUnit]
     sentences: list[int]
     tokens: list[int]
     bounds: ChunkBounds
@@ -115,8 +109,7 @@ class _Pieces(NamedTuple):
         tokens = (count(text[part.start : part.end]) if count else 0 for part in parts)
         return cls(
             starts=[part.start for part in parts],
-            levels=[part.level for part in parts],
-            contents=[_content(text, part.start, part.end) for part in parts],
+            contents=[_content(text, part) for part in parts],
             sentences=list(accumulate(weights, initial=0)),
             tokens=list(accumulate(tokens, initial=0)),
             bounds=bounds,
@@ -142,7 +135,7 @@ class _Pieces(NamedTuple):
 
 def _split(text: str, unit: TextUnit, bounds: ChunkBounds, count: Callable[[str], int] | None) -> Iterator[TextUnit]:
     """The unit, or its halves' halves… when it alone is too long; nothing when it is blank."""
-    content = _content(text, unit.start, unit.end)
+    content = _content(text, unit)
     length = content.end - content.start
     too_long = bounds.max_characters is not None and length > bounds.max_characters
     if not too_long and count and bounds.max_tokens is not None:
@@ -155,7 +148,7 @@ def _split(text: str, unit: TextUnit, bounds: ChunkBounds, count: Callable[[str]
     yield from _split(text, TextUnit(cut, unit.end, 0), bounds, count)
 
 
-def _middle(text: str, content: _Span) -> int:
+def _middle(text: str, content: TextUnit) -> int:
     """The start of a line nearest the middle of a span (in its middle half), else of a word, else the middle."""
     middle = (content.start + content.end) // 2
     quarter = (content.end - content.start) // 4
@@ -197,7 +190,7 @@ def _cut(pieces: _Pieces, first: int) -> int:
 
     def quality(after: int) -> tuple[int, int]:
         # A heading at a chunk's end would be cut off from what it announces.
-        return (-1 if pieces.levels[after - 1] == 2 else pieces.levels[after]), after
+        return (-1 if pieces.contents[after - 1].level == 2 else pieces.contents[after].level), after
 
     return max(candidates, key=quality, default=reach)
 
@@ -223,5 +216,5 @@ def _pooled(pieces: _Pieces, left: tuple[int, int], right: tuple[int, int]) -> l
     ]
     if not shared:
         return [left, right]
-    cut = max(shared, key=lambda cut: (pieces.levels[cut], -abs(pieces.starts[cut] - pieces.starts[right[0]])))
+    cut = max(shared, key=lambda cut: (pieces.contents[cut].level, -abs(pieces.starts[cut] - pieces.starts[right[0]])))
     return [(first, cut), (cut, after)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,16 +37,6 @@ class Corpus:
         shown = [f"left out: {one}" for one in self.unreadable[:_NAMED]]
         more = len(self.unreadable) - _NAMED
         return [*shown, *([f"left out: {more} more files that cannot be read"] if more > 0 else [])]
-
-
-def read_corpus(source: str | Path, *, sample: int | None = None, seed: int = 0) -> list[Document]:
-    """The documents of `gather(source)`; warns when some have no text or cannot be read and are left out."""
-    found = gather(source, sample=sample, seed=seed)
-    if blank := found.left_out.get(BLANK):
-        warnings.warn(f"{source}: {blank} without text left out", stacklevel=2)
-    for warning in found.warnings:
-        warnings.warn(warning, stacklevel=2)
-    return found.documents
 
 
 def gather(
@@ -88,55 +77,48 @@ def gather(
 
 def need_source(source: str | Path) -> None:
     """Raise, as `gather` does, for a source on this machine that is missing or holds no file of a known type."""
-    if str(source) == "python-docs" or str(source).startswith(PREFIX):
+    if str(source) != "python-docs" and not str(source).startswith(PREFIX):
+        _files(source)
+
+
+def _read(source: str | Path, layout: Layout, unreadable: list[str]) -> Iterator[LocatedDocument]:
+    if str(source) == "python-docs":
+        yield from (LocatedDocument("python-docs", document) for document in python_manual())
         return
-    path = _existing(source)
-    if path.is_dir():
-        _paths(path)
-    elif suffix(path) not in TEXT_SUFFIXES | TABLE_SUFFIXES:
-        raise _unknown_type(path)
-
-
-def _read(source: str | Path, layout: Layout, unreadable: list[str]) -> Iterable[LocatedDocument]:
-    name = str(source)
-    if name == "python-docs":
-        return (LocatedDocument(name, document) for document in python_manual())
-    if name.startswith(PREFIX):
-        return layout(hub_records(name))
-    path = _existing(source)
-    return _folder(path, layout, unreadable) if path.is_dir() else _file(path, path.name, layout)
-
-
-def _existing(source: str | Path) -> Path:
-    path = Path(source)
-    if not path.exists():
-        raise FileNotFoundError(
-            f"{source}: no such file or folder; wanted a folder, a file, hf:NAME[:SPLIT] or python-docs"
-        )
-    return path
-
-
-def _folder(folder: Path, layout: Layout, unreadable: list[str]) -> Iterator[LocatedDocument]:
-    for path in _paths(folder):
-        name = path.relative_to(folder).as_posix()
+    if str(source).startswith(PREFIX):
+        yield from layout(hub_records(str(source)))
+        return
+    is_folder = Path(source).is_dir()
+    for path in _files(source):
         if suffix(path) in TABLE_SUFFIXES:
-            yield from _file(path, name, layout)
+            yield from layout(read_table(path))
             continue
         try:
-            yield _page(path, name)
+            yield _page(path, path.relative_to(source).as_posix() if is_folder else path.name)
         except UnreadableError as error:
+            if not is_folder:
+                raise
             unreadable.append(str(error))
             yield LocatedDocument(str(path), None, error.reason)
 
 
-def _paths(folder: Path) -> list[Path]:
-    """The text files below a folder, or else its tables."""
-    paths = [path for path in _walk(folder) if suffix(path) in TEXT_SUFFIXES]
-    paths = paths or [path for path in _walk(folder) if suffix(path) in TABLE_SUFFIXES]
-    if not paths:
-        wanted = " ".join(sorted(TEXT_SUFFIXES | TABLE_SUFFIXES))
-        raise ValueError(f"{folder}: the corpus is empty, no readable file in the folder; wanted files of {wanted}")
-    return paths
+def _files(source: str | Path) -> list[Path]:
+    """The file that a source is; of a folder the text files below it, or else its tables."""
+    path, known = Path(source), TEXT_SUFFIXES | TABLE_SUFFIXES
+    wanted = " ".join(sorted(known))
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{source}: no such file or folder; wanted a folder, a file, hf:NAME[:SPLIT] or python-docs"
+        )
+    if not path.is_dir():
+        if (ending := suffix(path)) not in known:
+            raise ValueError(f"{path}: unknown file type {ending or '(none)'!r}; wanted one of {wanted}, each also .gz")
+        return [path]
+    below = _walk(path)
+    for endings in (TEXT_SUFFIXES, TABLE_SUFFIXES):
+        if found := [one for one in below if suffix(one) in endings]:
+            return found
+    raise ValueError(f"{path}: the corpus is empty, no readable file in the folder; wanted files of {wanted}")
 
 
 def _walk(folder: Path) -> list[Path]:
@@ -146,21 +128,6 @@ def _walk(folder: Path) -> list[Path]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(root, name) for name in names if not name.startswith(".")]
     return sorted(found, key=lambda path: path.relative_to(folder).as_posix())
-
-
-def _file(path: Path, name: str, layout: Layout) -> Iterator[LocatedDocument]:
-    ending = suffix(path)
-    if ending in TABLE_SUFFIXES:
-        yield from layout(read_table(path))
-    elif ending in TEXT_SUFFIXES:
-        yield _page(path, name)
-    else:
-        raise _unknown_type(path)
-
-
-def _unknown_type(path: Path) -> ValueError:
-    wanted = " ".join(sorted(TEXT_SUFFIXES | TABLE_SUFFIXES))
-    return ValueError(f"{path}: unknown file type {suffix(path) or '(none)'!r}; wanted one of {wanted}, each also .gz")
 
 
 def _page(path: Path, name: str) -> LocatedDocument:

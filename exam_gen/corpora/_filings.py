@@ -88,11 +88,11 @@ def filings(records: Iterable[JsonRecord]) -> Iterator[LocatedDocument]:
                 yield from _from_items(record, number) if has_items else _from_text(record, number)
 
 
-def items_of(text: str, wanted: Iterable[str] = tuple(ITEMS)) -> dict[str, str]:
-    """The text of each wanted item of a filing, heading included; one that is absent or very short is left out."""
+def items_of(text: str) -> dict[str, str]:
+    """The text of each item of `ITEMS` of a filing, heading included; one that is absent or very short is left out."""
     chain = [*_chain(headings(text), len(text)), Heading("", len(text))]
     found = {one.item: text[one.start : following.start] for one, following in pairwise(chain)}
-    return {item: found[item] for item in wanted if len(found.get(item, "")) >= SHORTEST}
+    return {item: found[item] for item in ITEMS if len(found.get(item, "")) >= SHORTEST}
 
 
 def headings(text: str) -> list[Heading]:
@@ -140,23 +140,16 @@ def _from_text(record: JsonRecord, number: int) -> Iterator[LocatedDocument]:
     if whole.document is None:
         yield whole
         return
-    yield from _items(record.place, whole.document, items_of(whole.document.text))
+    found = items_of(whole.document.text)
+    for item in ITEMS:
+        yield _item(record.place, whole.document, item, found.get(item, ""))
 
 
 def _from_items(record: JsonRecord, number: int) -> Iterator[LocatedDocument]:
-    found = {item: record.fields.get(f"section_{item}") for item in ITEMS}
-    long = {item: text for item, text in found.items() if isinstance(text, str) and len(text) >= SHORTEST}
     filing = _filing(record, id_field(record, number, ("filename", "docID", "id", "cik")))
-    yield from _items(record.place, filing, long)
-
-
-def _items(place: str, filing: Document, found: Mapping[str, str]) -> Iterator[LocatedDocument]:
-    """The items of a filing as documents, lines that a page cut joined again; a reason for each one without text."""
     for item in ITEMS:
-        if item in found:
-            yield _placed(place, filing, item, reflow(found[item]))
-        else:
-            yield LocatedDocument(place, None, f"no item {item}")
+        text = record.fields.get(f"section_{item}")
+        yield _item(record.place, filing, item, text if isinstance(text, str) else "")
 
 
 def _from_sentences(records: Iterable[JsonRecord]) -> Iterator[LocatedDocument]:
@@ -171,11 +164,7 @@ def _from_sentences(records: Iterable[JsonRecord]) -> Iterator[LocatedDocument]:
             continue
         rows = list(group)
         text = "\n\n".join(string_field(row, ("sentence",)) for row in rows)
-        filing = _filing(rows[0], name or "filing")
-        if len(text) < SHORTEST:
-            yield LocatedDocument(rows[0].place, None, f"no item {names[section]}")
-        else:
-            yield _placed(rows[0].place, filing, names[section], text)
+        yield _item(rows[0].place, _filing(rows[0], name or "filing"), names[section], text, printed=False)
 
 
 def _filing(record: JsonRecord, own: str) -> Document:
@@ -186,8 +175,14 @@ def _filing(record: JsonRecord, own: str) -> Document:
     return Document(id=own, title=title, text="", source="SEC EDGAR", topic=company, date=year)
 
 
-def _placed(place: str, filing: Document, item: str, text: str) -> LocatedDocument:
-    """An item as a document; the company header is its title, which stands above every passage of it."""
+def _item(place: str, filing: Document, item: str, text: str, *, printed: bool = True) -> LocatedDocument:
+    """An item as a document, lines that a printed page cut joined again; a reason for one without text.
+
+    The company header is its title, which stands above every passage of it.
+    """
+    if len(text) < SHORTEST:
+        return LocatedDocument(place, None, f"no item {item}")
+    text = reflow(text) if printed else text
     if not text.strip():
         return LocatedDocument(place, None, BLANK)
     title = f"{filing.title}: {ITEMS[item]}"

@@ -152,17 +152,15 @@ _VOID = frozenset(["br", "hr", "img", "input", "link", "meta", "wbr", "col", "so
 
 def visible_text(source: str) -> Page:
     """The text a reader sees: no script, style or navigation; blocks apart, list items with a dash, `pre` as it is."""
-    reader = _Reader(_SILENT)
-    reader.feed(source)
-    reader.close()
-    if not reader.text():
-        # A navigation or template that is never closed would swallow the whole page.
-        title = reader.title()
-        reader = _Reader(frozenset(["script", "style"]))
-        reader.feed(source)
-        reader.close()
-        return Page(reader.title() or title, reader.text())
-    return Page(reader.title(), reader.text())
+    title = text = ""
+    # A navigation or template that is never closed would swallow the whole page.
+    for silent in (_SILENT, frozenset(["script", "style"])):
+        if not text:
+            reader = _Reader(silent)
+            reader.feed(source)
+            reader.close()
+            title, text = reader.title() or title, reader.text()
+    return Page(title, text)
 
 
 class _Reader(HTMLParser):
@@ -229,9 +227,7 @@ class _Reader(HTMLParser):
 
 
 def _opening(tag: str) -> str:
-    if tag == "li":
-        return "\n- "
-    return "\n" if tag in _ROWS else "\n\n" if tag in _BLOCKS else ""
+    return "\n- " if tag == "li" else "\n" if tag in _ROWS else "\n\n" if tag in _BLOCKS else ""
 
 
 def _squeezed(text: str) -> str:

@@ -52,15 +52,13 @@ def hub_records(source: str) -> Iterator[JsonRecord]:
     wanted = hub_source(source)
     try:
         table = _table(wanted)
-        kinds = (table.features or {}).items()
-        names = {column: list(kind.names) for column, kind in kinds if getattr(kind, "names", None)}
+        kinds = {column: getattr(kind, "names", None) or () for column, kind in (table.features or {}).items()}
         for number, row in enumerate(table, start=1):
             # An unlabelled row has no class label or a negative one.
-            known = {column: row.get(column) for column in names}
             labels = {
-                column: names[column][at]
-                for column, at in known.items()
-                if isinstance(at, int) and 0 <= at < len(names[column])
+                column: kinds[column][at]
+                for column, at in row.items()
+                if isinstance(at, int) and 0 <= at < len(kinds.get(column, ()))
             }
             yield JsonRecord(f"{wanted.shown} record {number}", {**row, **labels})
     except Exception as error:  # the hub client raises many unrelated types

@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import count
+from operator import itemgetter
+from typing import NamedTuple, TypeVar
 
 from exam_gen.corpora._tables import LocatedDocument
-from examcore import Document
+from examcore import Chunk, Document, Question
+
+Part = TypeVar("Part", Chunk, Question)
 
 
 @dataclass(frozen=True)
@@ -115,3 +119,9 @@ def _drawn(
 def lot(seed: int, name: str) -> int:
     """A number drawn from a seed and a name."""
     return int.from_bytes(hashlib.sha256(f"{seed}\0{name}".encode("utf-8", "surrogatepass")).digest(), "big")
+
+
+def in_turn(parts: Sequence[Part]) -> list[Part]:
+    """The first chunk or question of each document, then the second of each that has one, and so on."""
+    turns: dict[str, Iterator[int]] = defaultdict(count)
+    return [part for _, part in sorted(((next(turns[one.document_id]), one) for one in parts), key=itemgetter(0))]

@@ -6,7 +6,7 @@ import itertools
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exam_gen.drafting._facts import Fact
+from exam_gen.language._similarity import Embed
 from exam_gen.language._spans import sentences, spans
 from exam_gen.language._standalone_sentences import stands_alone
 from exam_gen.language._stems import echoes
 from examcore import FUNCTION_WORDS, Chunk
-
-Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 
 _TOO_CLOSE = 0.8
 """Cosine from which two spans may mean the same."""

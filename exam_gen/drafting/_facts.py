@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from exam_gen._prompts import GAP
 from exam_gen.corpora._inventory import is_unsafe
+from exam_gen.corpora._selection import in_turn
 from exam_gen.drafting._subjects import main_stems
 from exam_gen.language._spans import KeySpan, sentences, spans
 from exam_gen.language._standalone_sentences import stands_alone
@@ -60,7 +61,7 @@ def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
     that long documents have no more than their share of a short exam. A sentence that stands in several chunks is used
     once; one that stands in several documents is not, for none of them is its source.
     """
-    order = _in_turn(random.Random(seed).sample(list(chunks), len(chunks)))
+    order = in_turn(random.Random(seed).sample(list(chunks), len(chunks)))
     prose = {chunk.id: sentences(chunk.text) for chunk in chunks}
     common = _common_spans(list(prose.values()))
     used = _repeated(chunks, prose)
@@ -82,16 +83,6 @@ def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
         others += [one for one in best if one not in named]
         used.update(fact.span.sentence for fact in best)
     return [*chosen, *others]
-
-
-def _in_turn(chunks: Sequence[Chunk]) -> list[Chunk]:
-    """The first chunk of each document, then the second of each, and so on."""
-    counts: Counter[str] = Counter()
-    turns = []
-    for chunk in chunks:
-        turns.append(counts[chunk.document_id])
-        counts[chunk.document_id] += 1
-    return [chunk for _, chunk in sorted(zip(turns, chunks, strict=True), key=lambda one: one[0])]
 
 
 def _repeated(chunks: Sequence[Chunk], prose: Mapping[str, Sequence[str]]) -> set[str]:

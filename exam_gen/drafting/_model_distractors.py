@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from exam_gen._prompts import wrong_answers_prompt
 from exam_gen.drafting._corpus_distractors import apart
-from examcore import CachedLanguageModel, NoReply, ReplyOptions
+from examcore import CachedLanguageModel, NoReply
 
 MAX_TOKENS = 72
 """Room for four answers of a dozen words in all, and their semicolons."""
@@ -29,19 +29,13 @@ def wants_writing(kind: str) -> bool:
 def written_answers(
     asked: Sequence[tuple[str, str, str]], model: CachedLanguageModel, *, seed: int, temperature: float = 0.0
 ) -> list[list[str] | NoReply]:
-    """The usable wrong answers the model writes for each (stem, key, sentence), as one batch."""
+    """The usable wrong answers the model lists between semicolons for each (stem, key, sentence), as one batch."""
     prompts = [wrong_answers_prompt(stem, key) for stem, key, _ in asked]
-    options: ReplyOptions = {"max_tokens": MAX_TOKENS, "stop": ("\n",), "seed": seed, "temperature": temperature}
-    replies = model.replies(prompts, **options) if prompts else []
+    replies = model.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed, temperature=temperature)
     return [
-        raw if isinstance(raw, NoReply) else read_wrong_answers(raw, stem=stem, key=key, sentence=sentence)
+        raw if isinstance(raw, NoReply) else usable_wrong_answers(raw.split(";"), stem=stem, key=key, sentence=sentence)
         for (stem, key, sentence), raw in zip(asked, replies, strict=True)
     ]
-
-
-def read_wrong_answers(raw: str, *, stem: str, key: str, sentence: str) -> list[str]:
-    """The wrong answers in a reply that lists them between semicolons, as `usable_wrong_answers`."""
-    return usable_wrong_answers(raw.strip().split(";"), stem=stem, key=key, sentence=sentence)
 
 
 def usable_wrong_answers(pieces: Sequence[str], *, stem: str, key: str, sentence: str) -> list[str]:

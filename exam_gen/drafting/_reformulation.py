@@ -132,7 +132,7 @@ def reformulation_prompt(question: Leaning) -> Prompt:
 def reformulate(questions: Sequence[Leaning], model: CachedLanguageModel, *, seed: int = 0) -> list[Reformulated]:
     """Each question rewritten; what is none, or that a guideline has an `objection` to, is not taken: its reason."""
     prompts = [reformulation_prompt(one) for one in questions]
-    replies = model.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed) if prompts else []
+    replies = model.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed)
     return [
         Reformulated(None, f"no reply: {reply.reason}") if isinstance(reply, NoReply) else _taken(question, reply)
         for question, reply in zip(questions, replies, strict=True)

@@ -32,7 +32,7 @@ def round_trip(
 ) -> list[RoundTrip | NoReply]:
     """The model's own answers to the stems with their passages at hand, as one batch."""
     prompts = [open_prompt(one.title, one.passage, one.stem) for one in asked]
-    replies = model.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed) if prompts else []
+    replies = model.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed)
     return [
         raw if isinstance(raw, NoReply) else RoundTrip(raw.strip(), agreement(raw, one.key, one.stem))
         for one, raw in zip(asked, replies, strict=True)

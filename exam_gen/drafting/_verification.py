@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -62,27 +62,21 @@ class Thresholds:
     fit: float = 12.0
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _RANGES.items():
+        for name, (least, most, wanted) in _RANGES.items():
             value = getattr(self, name)
             if not (math.isfinite(value) and least <= value <= most):
-                raise ValueError(f"thresholds: {name} is {value:g}; wanted {_range(least, most)}")
+                raise ValueError(f"thresholds: {name} is {value:g}; wanted {wanted}")
 
 
 _RANGES = {
-    "support": (-math.inf, 0.0),
-    "margin": (0.0, math.inf),
-    "lift": (-math.inf, math.inf),
-    "agreement": (0.0, 1.0),
-    "judgment": (-math.inf, math.inf),
-    "rival": (0.0, 1.0),
-    "fit": (0.0, math.inf),
+    "support": (-math.inf, 0.0, "0 or less"),
+    "margin": (0.0, math.inf, "0 or more"),
+    "lift": (-math.inf, math.inf, "a finite number"),
+    "agreement": (0.0, 1.0, "0 to 1"),
+    "judgment": (-math.inf, math.inf, "a finite number"),
+    "rival": (0.0, 1.0, "0 to 1"),
+    "fit": (0.0, math.inf, "0 or more"),
 }
-
-
-def _range(least: float, most: float) -> str:
-    if math.isinf(least):
-        return "a finite number" if math.isinf(most) else f"{most:g} or less"
-    return f"{least:g} or more" if math.isinf(most) else f"{least:g} to {most:g}"
 
 
 @dataclass(frozen=True)
@@ -170,12 +164,15 @@ class LikelihoodVerifier:
         choices = {case: tuple(f" {text}" for text in (case.key, *case.wrong)) for case in cases}
         trusted = [case for case in cases if known[case].reason is None]
         opened = self._ask(trusted, [(open_prompt(c.title, c.passage, c.stem), choices[c]) for c in trusted])
-        good = [case for case in trusted if _holds(opened[case], lambda one: means(one)[0] >= self._limits.support)]
+        good = [case for case in trusted if self._supports(opened[case])]
         alone = self._ask(good, [(closed_prompt(case.stem), choices[case]) for case in good])
         found = known | {case: self._verdict(case, known[case], opened[case], alone.get(case)) for case in trusted}
         found |= self._fitting({case: one for case, one in found.items() if case.statement and one.reason is None})
         found |= self._cleared({case: one for case, one in found.items() if case.loose and one.reason is None})
         return [found[case] for case in cases]
+
+    def _supports(self, opened: Likelihoods | NoReply) -> bool:
+        return isinstance(opened, Likelihoods) and means(opened)[0] >= self._limits.support
 
     def _fitting(
         self, found: Mapping[VerificationCase, VerificationResult]
@@ -244,10 +241,6 @@ class LikelihoodVerifier:
 
 def _judging(case: VerificationCase, answer: str) -> tuple[Prompt, tuple[str, ...]]:
     return judgment_prompt(case.title, case.passage, case.stem, answer), _YES_NO
-
-
-def _holds(found: Likelihoods | NoReply, test: Callable[[Likelihoods], bool]) -> bool:
-    return isinstance(found, Likelihoods) and test(found)
 
 
 def _lead(found: Likelihoods) -> float:

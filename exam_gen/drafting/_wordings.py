@@ -88,7 +88,7 @@ def wordings(
         one.add([text], of_passage=True)
     cases = [(one, text) for one in drafts for text in one.texts]
     prompts = [answerable_prompt(one.case.title, one.case.passage, text) for one, text in cases]
-    replies = reader.replies(prompts, max_tokens=YES_TOKENS, stop=("\n",), seed=seed) if prompts else []
+    replies = reader.replies(prompts, max_tokens=YES_TOKENS, stop=("\n",), seed=seed)
     for (one, text), said in zip(cases, replies, strict=True):
         if isinstance(said, NoReply):
             one.silent = said
@@ -127,8 +127,6 @@ def _written(
     writer: CachedLanguageModel, prompts: Sequence[Prompt], of: Sequence[_Candidates], seed: int, temperature: float
 ) -> list[tuple[_Candidates, str]]:
     """The questions that the writer replied with, each with what it was asked for."""
-    if not prompts:
-        return []
     replies = writer.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed, temperature=temperature)
     found = []
     for one, raw in zip(of, replies, strict=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import groupby, takewhile
 from typing import Any, NamedTuple
 
 from HanTa import HanoverTagger
@@ -56,16 +57,12 @@ def tokens(sentence: str) -> tuple[Token, ...]:
 def noun_phrases(sentence: str) -> list[tuple[Token, ...]]:
     """The runs of adjectives and nouns that end in a noun, without their articles."""
     runs: list[tuple[Token, ...]] = []
-    current: list[Token] = []
-    for token in (*tokens(sentence), Token("", "", len(sentence))):
-        if token.tag in _BEFORE_NOUN and token.text[:1].isalnum():
-            current.append(token)
-            continue
-        while current and current[-1].tag not in _NOUN:
-            current.pop()
-        if current:
-            runs.append(tuple(current))
-        current = []
+    for fits, found in groupby(tokens(sentence), key=lambda one: one.tag in _BEFORE_NOUN and one.text[:1].isalnum()):
+        run = list(found) if fits else []
+        while run and run[-1].tag not in _NOUN:
+            run.pop()
+        if run:
+            runs.append(tuple(run))
     return runs
 
 
@@ -124,7 +121,7 @@ def dangling(sentence: str, title: str) -> str | None:
             continue
         if place + 1 < len(found) and found[place + 1].text in _QUOTES:
             continue
-        run = _run(found, place + 1)
+        run = list(takewhile(lambda one: one.tag in _BEFORE_NOUN, found[place + 1 :]))
         if not run:
             return token.text
         after = found[place + 1 + len(run)] if place + 1 + len(run) < len(found) else Token(".", "PUN", 0)
@@ -139,13 +136,6 @@ def dangling(sentence: str, title: str) -> str | None:
         if ranked or not (named or introduced):
             return " ".join(one.text for one in run)
     return None
-
-
-def _run(found: Sequence[Token], start: int) -> Sequence[Token]:
-    end = start
-    while end < len(found) and found[end].tag in _BEFORE_NOUN:
-        end += 1
-    return found[start:end]
 
 
 def _heads(run: Sequence[Token]) -> list[str]:

@@ -178,8 +178,8 @@ def audit_result(drawn: AuditSample, judgments: Mapping[int, Judgment], level: f
     Shares have Wilson intervals, the difference Newcombe's hybrid one, and the share among all (survivors and drops in
     their true proportion) one built likewise; None where nothing was judged.
     """
-    judged = {name: _judged(drawn, judgments, name == "survivors") for name in ("survivors", "drops")}
-    shares = [_sound(mine, level) for mine in judged.values()]
+    parts = {name: _part(drawn, name, judgments, level) for name in drawn.of}
+    shares = [share for share, _ in parts.values()]
     total = sum(drawn.of.values())
     return {
         "audit": drawn.id,
@@ -189,7 +189,7 @@ def audit_result(drawn: AuditSample, judgments: Mapping[int, Judgment], level: f
         "drawn": len(drawn.items),
         "judged": len(judgments),
         "incomplete_drops": drawn.incomplete,
-        **{name: _part(drawn, name, mine, level) for name, mine in judged.items()},
+        **{name: counts for name, (_, counts) in parts.items()},
         "difference": combined(shares, (1.0, -1.0)).as_dict(),
         "unfiltered": combined(shares, [count / total for count in drawn.of.values()]).as_dict(),
     }
@@ -240,29 +240,26 @@ def audit_lines(found: Mapping[str, object]) -> str:
     return "\n".join(lines)
 
 
-def _judged(drawn: AuditSample, judgments: Mapping[int, Judgment], survived: bool) -> dict[int, Judgment]:
-    return {number: one for number, one in judgments.items() if (drawn.items[number - 1].reason is None) == survived}
-
-
-def _sound(judged: Mapping[int, Judgment], level: float) -> IntervalEstimate:
-    """The share of judged questions without a fault; NaN where nothing was judged."""
-    if not judged:
-        return IntervalEstimate(math.nan, math.nan, math.nan)
-    share = sum(not one.faults for one in judged.values()) / len(judged)
-    return IntervalEstimate(share, *wilson(share, len(judged), level))
-
-
-def _part(drawn: AuditSample, name: str, judged: Mapping[int, Judgment], level: float) -> dict[str, object]:
-    asked = {number: one for number, one in judged.items() if one.chosen is not None}
-    return {
+def _part(
+    drawn: AuditSample, name: str, judgments: Mapping[int, Judgment], level: float
+) -> tuple[IntervalEstimate, dict[str, object]]:
+    """The share without a fault of the survivors or drops that were judged (NaN for none), and their counts."""
+    items = {at: one for at, one in enumerate(drawn.items, start=1) if (one.reason is None) == (name == "survivors")}
+    judged = {at: judgments[at] for at in items if at in judgments}
+    asked = {at: one.chosen for at, one in judged.items() if one.chosen is not None}
+    sound = sum(not one.faults for one in judged.values())
+    share = IntervalEstimate(math.nan, math.nan, math.nan)
+    if judged:
+        share = IntervalEstimate(sound / len(judged), *wilson(sound / len(judged), len(judged), level))
+    return share, {
         "of": drawn.of[name],
-        "drawn": sum((one.reason is None) == (name == "survivors") for one in drawn.items),
+        "drawn": len(items),
         "judged": len(judged),
-        "sound": sum(not one.faults for one in judged.values()),
-        **_sound(judged, level).as_dict(),
+        "sound": sound,
+        **share.as_dict(),
         "faults": dict(Counter(fault for one in judged.values() for fault in one.faults).most_common()),
         "asked": len(asked),
-        "chose_key": sum(one.chosen == drawn.items[number - 1].question.key for number, one in asked.items()),
+        "chose_key": sum(chosen == items[at].question.key for at, chosen in asked.items()),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
@@ -13,11 +13,11 @@ from exam_gen.rules import _answer_cues as cues
 from exam_gen.rules import _checks as checks
 from exam_gen.rules import _passage_evidence as evidence
 from exam_gen.rules import _standalone as standalone
-from exam_gen.rules._duplicates import FLOOR, NewStems, earlier_stems, same_key
+from exam_gen.rules._duplicates import FLOOR, earlier_stems, new_stems, same_key
 from exam_gen.rules._rule import (
+    Check,
     Finding,
     Limit,
-    Measure,
     Rule,
     RuleJudge,
     RuleMeasure,
@@ -29,8 +29,6 @@ from exam_gen.rules._rule import (
 )
 from examcore import Question
 
-Setting: TypeAlias = "bool | float | str | Sequence[str]"
-"""`True` (the usual limit), `False` (off), a limit, a share such as `"10%"`; words for `blocked-words`."""
 Need = Literal["nothing", "encoder", "model"]
 
 
@@ -60,10 +58,8 @@ def _number(
     number: Callable[[Question], float],
     limit: float,
     worse: Literal["more", "less"] = "more",
-    *,
-    on: bool = True,
 ) -> RuleKind:
-    return RuleKind(what, lambda bound: measured(value_of(number), bound, worse), limit, on)
+    return RuleKind(what, lambda bound: measured(value_of(number), bound, worse), limit)
 
 
 def _likelihood(
@@ -73,21 +69,19 @@ def _likelihood(
     return RuleKind(what, lambda bound: measured(judge, bound, worse), limit, on=False, needs="model")
 
 
-def _similarity(what: str, measure: Measure, limit: float, *, on: bool = False, needs: Need = "nothing") -> RuleKind:
-    return RuleKind(what, lambda bound: measured(measure, bound), limit, on, needs, alone=False)
+def _similarity(
+    what: str, part: Literal["extra", "intra"], limit: float, *, on: bool = False, needs: Need = "nothing"
+) -> RuleKind:
+    """A rule on a similarity of choices: by their words or, where it needs an encoder, by their meanings."""
 
-
-def _words(part: Literal["extra", "intra"]) -> Measure:
-    return lambda questions, _: RuleMeasure(getattr(similarity.word_similarities(questions), part))
-
-
-def _meaning(part: Literal["extra", "intra"]) -> Measure:
     def measure(questions: Sequence[Question], tools: RuleTools) -> RuleMeasure:
+        if needs == "nothing":
+            return RuleMeasure(getattr(similarity.word_similarities(questions), part))
         if tools.embed is None:
             raise ValueError("rules: no encoder is given; wanted one for the rules that compare meanings")
         return RuleMeasure(getattr(similarity.embedding_similarities(questions, tools.embed), part))
 
-    return measure
+    return RuleKind(what, lambda bound: measured(measure, bound), limit, on, needs, alone=False)
 
 
 def _floor(limit: Limit) -> float:
@@ -103,6 +97,7 @@ def _odd_one_out(limit: Limit) -> RuleJudge:
     return measured(measure, limit)
 
 
+WORDS = "blocked-words"
 RULE_KINDS: Mapping[str, RuleKind] = {
     "without-catch-all": RuleKind(
         "rewrites: wrong choices like 'none of the above' are taken out while so many choices remain",
@@ -123,15 +118,15 @@ RULE_KINDS: Mapping[str, RuleKind] = {
     "neutral-article": _check(
         "rewrites: 'a' or 'an' before the gap becomes 'a(n)' where it tells choices apart", cues.neutral_article
     ),
-    "stem-short": _number("too few characters in the stem", checks.stem_length, 20, "less"),
-    "stem-long": _number("too many characters in the stem", checks.stem_length, 1000),
+    "stem-short": _number("too few characters in the stem", lambda one: len(one.stem.strip()), 20, "less"),
+    "stem-long": _number("too many characters in the stem", lambda one: len(one.stem.strip()), 1000),
     "no-question": _check("no question mark ends the stem", checks.no_question),
-    "few-choices": _number("too few choices", checks.number_of_choices, 2, "less"),
+    "few-choices": _number("too few choices", lambda one: len(one.choices), 2, "less"),
     "empty-choice": _check("a choice without text", checks.empty_choice),
     "duplicate-choices": _check(
         "choices that differ in case, spacing or outer punctuation only", checks.duplicate_choices
     ),
-    "choice-long": _number("too many characters in a choice", checks.longest_choice, 500),
+    "choice-long": _number("too many characters in a choice", lambda one: max(map(len, one.choices), default=0), 500),
     "marked-choice": _check("a choice that carries a label, a verdict, an answer or explanation", checks.marked_choice),
     "catch-all": _check("'all of the above', 'both A and C', 'cannot be determined'", checks.catch_all),
     "answer-leak": _check("the stem holds the key, or a long run of its words", checks.answer_leak),
@@ -146,6 +141,7 @@ RULE_KINDS: Mapping[str, RuleKind] = {
     "odd-one-out": RuleKind("ways in which only the key differs: case, number, code, grammar", _odd_one_out, 1),
     "grammar-cue": _check("'a', 'an' or 'a(n)' before the gap fits the key only", cues.grammar_cue),
     "personal-data": _check("e-mail addresses, telephone and payment card numbers", checks.personal_data, on=False),
+    WORDS: _check("the words given", checks.without_words(()), on=False),
     "near-duplicate": RuleKind(
         "similarity of the stem with an earlier one (Jaccard over words)",
         lambda limit: measured(earlier_stems(_floor(limit)), limit),
@@ -158,12 +154,12 @@ RULE_KINDS: Mapping[str, RuleKind] = {
         0.65,
         alone=False,
     ),
-    "intra-words": _similarity("Jaccard similarity of the key and a distractor", _words("intra"), 0.7, on=True),
-    "extra-words": _similarity("how much closer a distractor is to the passage than the key", _words("extra"), 0.5),
-    "intra-meaning": _similarity("cosine of the key and a distractor", _meaning("intra"), 0.9, needs="encoder"),
+    "intra-words": _similarity("Jaccard similarity of the key and a distractor", "intra", 0.7, on=True),
+    "extra-words": _similarity("how much closer a distractor is to the passage than the key", "extra", 0.5),
+    "intra-meaning": _similarity("cosine of the key and a distractor", "intra", 0.9, needs="encoder"),
     "extra-meaning": _similarity(
         "how much closer in meaning a distractor is to the passage than the key",
-        _meaning("extra"),
+        "extra",
         0.3,
         needs="encoder",
     ),
@@ -185,20 +181,15 @@ RULE_KINDS: Mapping[str, RuleKind] = {
         shares=False,
     ),
 }
-"""Every rule but `blocked-words`, which has no limit but words, and stands after `personal-data`."""
-
-WORDS = "blocked-words"
-NAMES: tuple[str, ...] = tuple(
-    name for one in RULE_KINDS for name in ((one, WORDS) if one == "personal-data" else (one,))
-)
-"""All names in the usual order."""
+"""Every rule, in the usual order; the setting of `blocked-words` is the words, without which it drops nothing."""
 
 
 def rules_of(settings: Mapping[str, object] | None = None, *, only: Sequence[str] = ()) -> list[Rule]:
-    """The rules that are on, in order: the usual ones, changed by the settings (a rule's name to a `Setting`).
+    """The rules that are on, in order: the usual ones, changed by the settings of rules by their names.
 
-    `settings["order"]` lists names that come first, in that order. With `only`, these rules alone, at their usual limit
-    unless another is set. Raises `ValueError` for unknown names and unusable settings.
+    A setting is `True` (the usual limit), `False` (off), a limit, or a share such as `"10%"`; words for
+    `blocked-words`. `settings["order"]` lists names that come first, in that order. With `only`, these rules alone, at
+    their usual limit unless another is set. Raises `ValueError` for unknown names and unusable settings.
     """
     given = dict(settings or {})
     order = _order(given.pop("order", ()))
@@ -207,7 +198,7 @@ def rules_of(settings: Mapping[str, object] | None = None, *, only: Sequence[str
     if only:
         order = [name for name in order if name in only]
         given |= {name: True for name in only if given.get(name, False) is False}
-    found = [_rule(name, given.get(name, name != WORDS and RULE_KINDS[name].on)) for name in order]
+    found = [_rule(name, given.get(name, RULE_KINDS[name].on)) for name in order]
     return [rule for rule in found if rule is not None]
 
 
@@ -216,7 +207,7 @@ def needs_of(rules: Sequence[Rule]) -> frozenset[Need]:
     return frozenset(RULE_KINDS[rule.name].needs for rule in rules if rule.name in RULE_KINDS)
 
 
-def arriving(settings: Mapping[str, object] | None = None) -> list[Callable[[Question], str | None]]:
+def arriving(settings: Mapping[str, object] | None = None) -> list[Check]:
     """Filters for questions that arrive one by one: the rules that judge one alone, with limits; near-duplicates last.
 
     Each gives the reason that drops a question, or None. They are new for each exam: the last remembers stems.
@@ -230,7 +221,7 @@ def arriving(settings: Mapping[str, object] | None = None) -> list[Callable[[Que
         # Together, because what one rule rewrites another need not drop.
         return next((one.reason for one in apply_rules([question], rules).dropped), None)
 
-    return [reason, NewStems(limit or 0.0)]
+    return [reason, new_stems(limit or 0.0)]
 
 
 def objections(question: Question) -> list[str]:
@@ -240,7 +231,7 @@ def objections(question: Question) -> list[str]:
 
 
 def _judges_alone(name: str) -> bool:
-    return name == WORDS or (RULE_KINDS[name].alone and RULE_KINDS[name].needs == "nothing")
+    return RULE_KINDS[name].alone and RULE_KINDS[name].needs == "nothing"
 
 
 def _by_share(setting: object) -> bool:
@@ -252,12 +243,12 @@ def _order(wanted: object) -> list[str]:
         raise ValueError(f"filters: order is {wanted!r}; wanted a list of rules")
     for name in wanted:
         _known(name)
-    return [*dict.fromkeys(wanted), *(name for name in NAMES if name not in wanted)]
+    return [*dict.fromkeys(wanted), *(name for name in RULE_KINDS if name not in wanted)]
 
 
 def _known(name: object) -> None:
-    if name not in NAMES:
-        raise ValueError(f"filters: unknown rule {name!r}; wanted one of {', '.join(NAMES)}")
+    if name not in RULE_KINDS:
+        raise ValueError(f"filters: unknown rule {name!r}; wanted one of {', '.join(RULE_KINDS)}")
 
 
 def _rule(name: str, setting: object) -> Rule | None:

@@ -5,26 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 
 from exam_gen.language._outside_references import outside_reference
 from exam_gen.language._similarity import distractors
 from exam_gen.rules._rule import Check
 from examcore import FUNCTION_WORDS, Question, normalized
-
-
-def stem_length(question: Question) -> float:
-    """Characters of the stem."""
-    return float(len(question.stem.strip()))
-
-
-def longest_choice(question: Question) -> float:
-    """Characters of the longest choice."""
-    return float(max(map(len, question.choices), default=0))
-
-
-def number_of_choices(question: Question) -> float:
-    """Choices of a question."""
-    return float(len(question.choices))
 
 
 def no_question(question: Question) -> str | None:
@@ -111,16 +97,7 @@ def _words(text: str) -> list[str]:
 
 def _run(part: Sequence[str], whole: Sequence[str]) -> int:
     """The longest run of neighbouring words of `part` that also stands in `whole`."""
-    best = 0
-    above = [0] * (len(whole) + 1)
-    for word in part:
-        row = [0] * (len(whole) + 1)
-        for place, other in enumerate(whole, start=1):
-            if word == other:
-                row[place] = above[place - 1] + 1
-        best = max(best, *row)
-        above = row
-    return best
+    return SequenceMatcher(None, part, whole, autojunk=False).find_longest_match().size
 
 
 _QUOTED = re.compile(r"[\"“«]([^\"“”«»]{12,})[\"”»]")

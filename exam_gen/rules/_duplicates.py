@@ -6,11 +6,10 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from exam_gen.rules._rule import Measure, RuleMeasure, RuleTools
+from exam_gen.rules._rule import Check, Measure, RuleMeasure, RuleTools
 from examcore import Question, normalized
 
 
@@ -19,29 +18,31 @@ def stem_words(question: Question) -> frozenset[str]:
     return frozenset(re.findall(r"\w+(?:\.\w+)*", normalized(question.stem)))
 
 
-@dataclass
 class WordSets:
-    """An index of word sets that finds the one most like a new set (Jaccard), if it is at least `floor` similar."""
+    """An index of named word sets that finds the one most like a new set (Jaccard), at least `floor` similar."""
 
-    floor: float
-    sizes: array[int] = field(default_factory=lambda: array("i"))
-    _places: dict[str, array[int]] = field(default_factory=dict)
+    def __init__(self, floor: float) -> None:
+        self.floor = floor
+        self._names: list[str] = []
+        self._sizes: array[int] = array("i")
+        self._places: dict[str, array[int]] = {}
 
-    def add(self, words: frozenset[str]) -> None:
+    def add(self, name: str, words: frozenset[str]) -> None:
         """Put a set at the end."""
         for word in words:
-            self._places.setdefault(word, array("i")).append(len(self.sizes))
-        self.sizes.append(len(words))
+            self._places.setdefault(word, array("i")).append(len(self._sizes))
+        self._names.append(name)
+        self._sizes.append(len(words))
 
-    def nearest(self, words: frozenset[str]) -> tuple[int, float]:
-        """The number of the most similar set (the first of equals) and the similarity; 0 when below the floor."""
+    def nearest(self, words: frozenset[str]) -> tuple[str, float]:
+        """The name of the most similar set (the first of equals) and the similarity; 0 when below the floor."""
         hits = [np.array(self._places[word]) for word in words if word in self._places]
         if not hits:
-            return 0, 0.0
-        common = np.bincount(np.concatenate(hits), minlength=len(self.sizes))
-        similarity = common / (np.array(self.sizes) + len(words) - common)
+            return "", 0.0
+        common = np.bincount(np.concatenate(hits), minlength=len(self._sizes))
+        similarity = common / (np.array(self._sizes) + len(words) - common)
         best = int(similarity.argmax())
-        return (best, float(similarity[best])) if similarity[best] >= self.floor else (0, 0.0)
+        return (self._names[best], float(similarity[best])) if similarity[best] >= self.floor else ("", 0.0)
 
 
 FLOOR = 0.4
@@ -56,16 +57,13 @@ def earlier_stems(floor: float = FLOOR, group: Callable[[Question], str] | None 
     """
 
     def measure(questions: Sequence[Question], _: RuleTools) -> RuleMeasure:
-        words = [stem_words(question) for question in questions]
-        groups: dict[str, list[int]] = defaultdict(list)
-        for number, question in enumerate(questions):
-            groups[group(question) if group else ""].append(number)
+        indices: dict[str, WordSets] = defaultdict(lambda: WordSets(floor))
         values, notes = np.zeros(len(questions)), [""] * len(questions)
-        for members in groups.values():
-            found = _earlier([words[number] for number in members], floor) if len(members) > 1 else []
-            for number, (other, similarity) in zip(members, found, strict=False):
-                values[number] = similarity
-                notes[number] = f" with {questions[members[other]].id}" if similarity else ""
+        for number, question in enumerate(questions):
+            index, words = indices[group(question) if group else ""], stem_words(question)
+            other, values[number] = index.nearest(words)
+            notes[number] = f" with {other}" if values[number] else ""
+            index.add(question.id, words)
         return RuleMeasure(values, notes)
 
     return measure
@@ -76,35 +74,19 @@ def same_key(question: Question) -> str:
     return normalized(question.answer)
 
 
-def _earlier(words: Sequence[frozenset[str]], floor: float) -> list[tuple[int, float]]:
-    """For each set, the number of the most similar one before it, and the similarity."""
-    index, found = WordSets(floor), []
-    for one in words:
-        found.append(index.nearest(one))
-        index.add(one)
-    return found
-
-
-@dataclass
-class NewStems:
-    """A filter for questions that arrive one by one: None and remembered, or what is wrong with a copy.
+def new_stems(threshold: float) -> Check:
+    """A check of questions that arrive one by one: None and remembered, or what is wrong with a copy.
 
     Only stems that passed are remembered: make a new one for each exam and put it last.
     """
+    index = WordSets(threshold)
 
-    threshold: float
-    ids: list[str] = field(default_factory=list)
-    index: WordSets = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.index = WordSets(self.threshold)
-
-    def __call__(self, question: Question) -> str | None:
-        """Compare with the stems remembered."""
+    def check(question: Question) -> str | None:
         words = stem_words(question)
-        number, similarity = self.index.nearest(words)
-        if similarity > self.threshold:
-            return f"near-duplicate: {similarity:.4g} with {self.ids[number]}, wanted at most {self.threshold:.4g}"
-        self.index.add(words)
-        self.ids.append(question.id)
+        other, similarity = index.nearest(words)
+        if similarity > threshold:
+            return f"near-duplicate: {similarity:.4g} with {other}, wanted at most {threshold:.4g}"
+        index.add(question.id, words)
         return None
+
+    return check

@@ -19,8 +19,8 @@ from examcore import Dropped, LanguageModel, Question, ReportProgress
 
 BEYOND = "beyond the wanted number"
 """The reason of what was written in excess."""
-Filter = Callable[[Question], str | None]
-"""None keeps the question; a string drops it and says why."""
+Check = Callable[[Question], str | None]
+"""What is wrong with a question, or None."""
 
 
 def rule_of(reason: str) -> str:
@@ -30,8 +30,6 @@ def rule_of(reason: str) -> str:
 
 Finding: TypeAlias = "str | Question | None"
 """None keeps a question, a string drops it and says what was found, a question takes its place."""
-Check = Callable[[Question], str | None]
-"""What is wrong with a question, or None."""
 
 
 @dataclass(frozen=True)

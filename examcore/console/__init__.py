@@ -1,5 +1,6 @@
 """What commands share: options and printing."""
 
+from examcore._file_writing import jsonable
 from examcore.console._printing import (
     AsJson,
     Interval,
@@ -9,7 +10,6 @@ from examcore.console._printing import (
     aligned_rows,
     counts_text,
     interval_text,
-    jsonable,
     printable,
     show,
     show_result,

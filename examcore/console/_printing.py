@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Protocol
 
 import typer
+
+from examcore._file_writing import jsonable
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 
@@ -31,15 +32,6 @@ def interval_text(estimate: Mapping[str, float | None], digits: int = 3) -> str:
     if found[1] is None or found[2] is None:
         return f"{found[0]:.{digits}f} [interval unknown]"
     return f"{found[0]:.{digits}f} [{found[1]:.{digits}f}, {found[2]:.{digits}f}]"
-
-
-def jsonable(value: Any) -> Any:
-    """A result as JSON can hold it: names as text, null for what is not finite."""
-    if isinstance(value, Mapping):
-        return {str(key): jsonable(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [jsonable(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 SHOWN_COUNTS = 12

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from exam_gen import ChunkBounds, chunk, gather
+from exam_gen.corpora import ChunkBounds, chunk, gather
 from examcore import Chunk, Document, Question
 from rag import Retriever, build_retriever
 

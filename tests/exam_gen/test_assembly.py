@@ -53,11 +53,6 @@ def test_balanced_positions_differ_by_at_most_one(seed: int, sizes: list[int]) -
         assert max(spread) - min(spread) <= 1
 
 
-def test_unbalanced_shuffles_are_those_of_the_single_questions() -> None:
-    questions = [question(n) for n in range(9)]
-    assert shuffle_exam(questions, 3, balanced=False) == tuple(shuffle_choices(one, 3) for one in questions)
-
-
 def test_distractors_stay_in_random_order_when_the_key_is_placed() -> None:
     orders = Counter(
         shuffle_choices(Question(f"q{n}", "?", ("k", "x", "y"), 0), 0, position=1).choices for n in range(400)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exam_gen import WritingSettings, write_questions
+from exam_gen import WritingSettings, write_screened
 from exam_gen.drafting import facts
 from examcore import Chunk, Prompt, ReplyStore
 from tests.exam_gen.test_json_questions import PASSAGE, TEXT
@@ -27,7 +27,7 @@ def repeats(prompt: Prompt) -> str:
 def test_every_reply_of_no_use_has_its_reason(reply: object, reason: str) -> None:
     with ReplyStore(":memory:") as store:
         model = ScriptedModel(reply)  # type: ignore[arg-type]
-        written = write_questions([PASSAGE], model, WritingSettings(questions=1), seed=1, replies=store)
+        written = write_screened([PASSAGE], model, WritingSettings(questions=1), seed=1, replies=store)
     assert not written.questions
     assert written.dropped
     assert {one.reason for one in written.dropped} == {reason}

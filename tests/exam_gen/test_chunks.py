@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen.corpora import ChunkBounds, chunk
-from exam_gen.corpora._corpus import read_corpus
 from examcore import Chunk, Document, text_units
 from examcore._sentences import sentence_starts
+from tests.corpus_reading import read_corpus
 from tests.shared_data import SHARED
 
 CORPORA = SHARED / "corpora"

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen.corpora import gather, need_source
-from exam_gen.corpora._corpus import read_corpus
 from examcore import Document
+from tests.corpus_reading import read_corpus
 
 ROWS = [
     {"id": "a", "title": "Alpha", "text": "First text.", "source": "s", "topic": "t"},
@@ -154,8 +154,6 @@ def test_files_of_a_folder_that_cannot_be_read_are_left_out_counted_and_named(
     assert [line.partition(":")[0] for line in found.warnings] == ["left out"] * 3
     assert "latin.txt:1: byte 0xe9 at offset 3 is not UTF-8" in found.warnings[1]
     assert not caplog.records, "a library's own lines are not heard"
-    with pytest.warns(UserWarning, match="left out: "):
-        assert len(read_corpus(tmp_path)) == 1
 
 
 def test_many_unreadable_files_are_not_all_named(tmp_path: Path) -> None:
@@ -284,11 +282,12 @@ def test_a_sample_is_fixed_by_its_seed_and_grows_by_adding(tmp_path: Path) -> No
         read_corpus(path, sample=0)
 
 
-def test_blank_files_are_left_out_with_a_warning(tmp_path: Path) -> None:
+def test_blank_files_are_left_out_and_counted(tmp_path: Path) -> None:
     put(tmp_path / "a.md", b"Text.")
     put(tmp_path / "b.md", b" \n\n")
-    with pytest.warns(UserWarning, match=r": 1 without text left out"):
-        assert [document.id for document in read_corpus(tmp_path)] == ["a.md"]
+    found = gather(tmp_path)
+    assert [document.id for document in found.documents] == ["a.md"]
+    assert found.left_out == {"no text": 1}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen.rules import RuleTools, apply_rules, rules_of, stem_words
-from exam_gen.rules._duplicates import NewStems, WordSets, earlier_stems, same_key
+from exam_gen.rules._duplicates import WordSets, earlier_stems, new_stems, same_key
 from examcore import Question
 
 GOOD = Question("q", "Which zone holds it?", ("a", "b"), 0)
@@ -40,11 +40,11 @@ few_words = st.frozensets(st.sampled_from("a b c d e f g h i j".split()), max_si
 @given(st.lists(few_words, max_size=25), st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]))
 def test_the_index_equals_all_pairs(sets: list[frozenset[str]], floor: float) -> None:
     index, found = WordSets(floor), []
-    for one in sets:
-        number, value = index.nearest(one)
-        assert value == 0 or similarity(sets[number], one) == value
+    for number, one in enumerate(sets):
+        name, value = index.nearest(one)
+        assert value == 0 or similarity(sets[int(name)], one) == value
         found.append(value)
-        index.add(one)
+        index.add(str(number), one)
     assert found == by_all_pairs(sets, floor)
 
 
@@ -87,10 +87,10 @@ def test_a_stricter_limit_drops_all_that_a_laxer_one_drops(stems: list[list[str]
 
 
 def test_questions_that_arrive_one_by_one_are_compared_with_those_that_passed() -> None:
-    rule = NewStems(0.79)
+    rule = new_stems(0.79)
     assert rule(GOOD) is None
     assert rule(GOOD) == "near-duplicate: 1 with q, wanted at most 0.79"
-    assert NewStems(0.79)(GOOD) is None
+    assert new_stems(0.79)(GOOD) is None
 
 
 @pytest.mark.parametrize("template", ["what is the {}", "{}"])

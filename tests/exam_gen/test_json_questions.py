@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from exam_gen import ChunkBounds, WritingSettings, chunk, write_questions
+from exam_gen import WritingSettings, write_screened
 from exam_gen._prompts import JSON_VERSION, questions_prompt, questions_schema
+from exam_gen.corpora import ChunkBounds, chunk
 from exam_gen.drafting._json_questions import evidence, read_drafts
 from examcore import Chunk, Document, Prompt, ReplyStore
 from tests.plain_words import ANSWERABLE
@@ -113,7 +114,7 @@ def test_a_strong_writers_questions_are_verified_and_its_wordings_too() -> None:
     model = Verifier(answers)
     settings = WritingSettings(questions=1, mode="json")
     with ReplyStore(":memory:") as store:
-        written = write_questions(chunks, model, settings, seed=1, replies=store)
+        written = write_screened(chunks, model, settings, seed=1, replies=store)
     (question,) = written.questions
     assert question.answer == "Harbour Board"
     assert question.metadata["prompt"] == JSON_VERSION

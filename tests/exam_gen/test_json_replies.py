@@ -4,67 +4,53 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.drafting._parser import ParsedQuestion, UnparsableReply
-from examcore import normalized, repaired_json_object
-from tests.exam_gen.json_reply import parse_json
-from tests.exam_gen.reply_faults import KINDS
+from exam_gen.drafting._json_questions import read_drafts
+from examcore import repaired_json_object
+from tests.exam_gen.test_json_questions import PASSAGE, WHOLE
 
-WHOLE = {"question": "Which one?", "choices": ["a b", "c d", "e f", "g h"], "answer": 2}
-WANTED = ParsedQuestion("Which one?", ("a b", "c d", "e f", "g h"), 2)
-TEXT = json.dumps(WHOLE)
+TEXT = json.dumps({"question": "Which one?", "choices": ["a b", "c d", "e f", "g h"], "answer": 2})
+ONE = json.dumps(WHOLE)
 
 
 @pytest.mark.parametrize(
     "raw",
     [
-        TEXT,
-        f"Here you are:\n```json\n{TEXT}\n```\nGood luck!",
-        TEXT.replace("]", ",]").replace("}", ",\n}"),
-        TEXT[:-1],
-        json.dumps({**WHOLE, "answer": "C"}),
-        json.dumps({**WHOLE, "answer": "c) e f"}),
-        json.dumps({**WHOLE, "answer": "E F"}),
-        json.dumps({"Question": "Which one?", "Options": WHOLE["choices"], "Correct Answer": "(C)"}),
-        json.dumps({**WHOLE, "choices": {"A": "a b", "B": "c d", "C": "e f", "D": "g h"}, "answer": "C"}),
-        json.dumps({**WHOLE, "choices": ["A) a b", "B) c d", "C) e f", "D) g h"], "answer": "C"}),
+        ONE,
+        f"Here you are:\n```json\n{ONE}\n```\nGood luck!",
+        ONE.replace("]", ",]").replace("}", ",\n}"),
+        ONE[:-1],
+        json.dumps({"questions": [WHOLE]}),
+        json.dumps({name.replace("_", " ").title(): value for name, value in WHOLE.items()}),
+        json.dumps({**WHOLE, "wrong_answers": [*WHOLE["wrong_answers"], "A) the mayor"]}),
     ],
 )
 def test_every_shape_of_reply_gives_the_same_question(raw: str) -> None:
-    assert parse_json(raw) == WANTED
-
-
-def test_an_answer_with_distractors_comes_first() -> None:
-    raw = json.dumps({"question": "Which?", "answer": "r", "distractors": ["x", "y", "z"]})
-    assert parse_json(raw) == ParsedQuestion("Which?", ("r", "x", "y", "z"), 0)
-
-
-def test_the_right_answer_survives_when_choices_are_too_many() -> None:
-    raw = json.dumps({**WHOLE, "choices": ["a", "b", "c", "d", "e"], "answer": 4})
-    assert parse_json(raw) == ParsedQuestion("Which one?", ("a", "b", "c", "e"), 3)
+    (draft,), dropped = read_drafts(raw, PASSAGE)
+    assert not dropped
+    assert (draft.stem, draft.fact.span.text) == (WHOLE["question"], "Harbour Board")
+    assert draft.wrong[:3] == ("Merchant Guild", "Customs House", "Royal Navy")
 
 
 @pytest.mark.parametrize(
     ("raw", "kind"),
     [
-        ("", "malformed JSON"),
+        ("", "empty reply"),
         ("no object", "malformed JSON"),
         ('{"question" "x"}', "malformed JSON"),
         ("{" * 100_000, "malformed JSON"),
-        ('{"choices": ["a", "b", "c", "d"], "answer": 0}', "no question"),
-        ('{"question": "Which?", "answer": 0}', "no choices"),
-        (json.dumps({**WHOLE, "choices": ["a", "b"]}), "too few choices"),
-        (json.dumps({**WHOLE, "choices": ["a", "b", "A.", "d"]}), "duplicate choices"),
-        (json.dumps({**WHOLE, "choices": ["a", "b", " ", "d"]}), "empty choice"),
-        (json.dumps({**WHOLE, "answer": 4}), "answer names no choice"),
-        (json.dumps({**WHOLE, "answer": -1}), "answer names no choice"),
-        (json.dumps({**WHOLE, "answer": True}), "answer names no choice"),
-        (json.dumps({**WHOLE, "answer": "Configure"}), "answer names no choice"),
-        (json.dumps({**WHOLE, "answer": "C is best"}), "answer names no choice"),
-        (json.dumps({**WHOLE, "answer": None}), "no answer"),
+        (json.dumps({**WHOLE, "question": None}), "no question"),
+        ('{"question": "Which?", "answer": 0}', "too few choices"),
+        (json.dumps({**WHOLE, "wrong_answers": ["a", "b"]}), "too few choices"),
+        (json.dumps({**WHOLE, "wrong_answers": ["a", "b", "A."]}), "duplicate choices"),
+        (json.dumps({**WHOLE, "wrong_answers": ["a", "b", " "]}), "empty choice"),
+        (json.dumps({**WHOLE, "answer": None}), "empty choice"),
+        (json.dumps({**WHOLE, "answer": True}), "empty choice"),
     ],
 )
 def test_what_is_no_question_is_counted_by_kind(raw: str, kind: str) -> None:
-    assert parse_json(raw) == UnparsableReply(kind)
+    drafts, dropped = read_drafts(raw, PASSAGE)
+    assert not drafts
+    assert [one.reason for one in dropped] == [f"unparsable: {kind}"]
 
 
 @pytest.mark.parametrize("end", range(2, len(TEXT)))
@@ -72,7 +58,7 @@ def test_a_reply_cut_anywhere_is_repaired_to_what_it_said(end: int) -> None:
     found = repaired_json_object(TEXT[:end])
     assert found is not None
     for name, value in found.items():
-        whole = WHOLE[name]
+        whole = json.loads(TEXT)[name]
         if isinstance(whole, list):
             assert isinstance(value, list)
             assert [str(one) for one in whole][: max(len(value) - 1, 0)] == value[:-1]
@@ -84,7 +70,18 @@ def test_line_breaks_inside_strings_are_accepted() -> None:
     assert repaired_json_object('{"question": "two\nlines"}') == {"question": "two\nlines"}
 
 
-PARTS = ['{"question": "Q?"', '"choices": ["a", "b", "c", "d"]', '"answer": 1', ",", "}", "]", "[", '"', "\\", "null"]
+PARTS = [
+    '{"question": "Q?"',
+    '"wrong_answers": ["a", "b", "c"]',
+    '"answer": "d"',
+    ",",
+    "}",
+    "]",
+    "[",
+    '"',
+    "\\",
+    "null",
+]
 PARTS += [": ", "{", "1e999"]
 
 
@@ -92,10 +89,7 @@ PARTS += [": ", "{", "1e999"]
 @given(
     st.one_of(st.lists(st.sampled_from(PARTS), max_size=14).map("".join), st.text(max_size=80).map(lambda t: "{" + t))
 )
-def test_no_text_breaks_the_parser(raw: str) -> None:
-    found = parse_json(raw)
-    if isinstance(found, UnparsableReply):
-        assert found.kind in KINDS
-    else:
-        assert len({normalized(choice) for choice in found.choices}) == 4
-        assert 0 <= found.key < 4
+def test_no_text_breaks_the_reader(raw: str) -> None:
+    drafts, dropped = read_drafts(raw, PASSAGE)
+    assert not drafts
+    assert all(one.reason for one in dropped)

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exam_gen.drafting._json_questions import read_drafts
 from exam_gen.drafting._parser import ParsedQuestion, UnparsableReply, parse
 from examcore import normalized
-from tests.exam_gen.json_reply import parse_json
 from tests.exam_gen.reply_faults import KINDS
+from tests.exam_gen.test_json_questions import PASSAGE
 
 OPENINGS = (
     "Question: {}",
@@ -177,7 +178,7 @@ def check(found: ParsedQuestion | UnparsableReply) -> None:
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=60).map("".join))
 def test_nothing_raises_and_nothing_malformed_comes_out(raw: str) -> None:
     check(parse(raw))
-    check(parse_json(raw))
+    read_drafts(raw, PASSAGE)
 
 
 @pytest.mark.parametrize("piece", PIECES)
@@ -186,7 +187,7 @@ def test_a_megabyte_of_repetition_is_read_at_once(piece: str, ahead: str) -> Non
     raw = ahead + piece * (1_000_000 // len(piece)) + "y?\nA) b\nB) c\nC) d\nD) e\nAnswer: A"
     start = time.process_time()
     check(parse(raw))
-    check(parse_json(raw))
+    read_drafts(raw, PASSAGE)
     assert time.process_time() - start < 1.5
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exam_gen import AnsweredQuestion, WritingSettings, write_screened
 from exam_gen._prompts import PEOPLE_VERSION
-from exam_gen.drafting._people import NOT_THERE, people_drafts
+from exam_gen.drafting._drafts import NOT_THERE, people_drafts
 from examcore import Chunk, ReplyStore
 from tests.exam_gen.test_json_questions import PASSAGE, TEXT, Verifier
 from tests.plain_words import reworded

@@ -1,6 +1,6 @@
 import pytest
 
-from exam_gen.drafting._model_distractors import read_wrong_answers, wants_writing, written_answers
+from exam_gen.drafting._model_distractors import usable_wrong_answers, wants_writing, written_answers
 from exam_gen.drafting._round_trip import agreement, round_trip
 from exam_gen.drafting._verification import VerificationCase
 from examcore import CachedLanguageModel, NoReply, ReplyStore
@@ -49,12 +49,12 @@ KEY = {"stem": "Who ran the port?", "key": "the harbour board", "sentence": "Aft
 
 def test_wrong_answers_are_split_cleaned_and_put_in_the_keys_form():
     raw = ' The city council; 2) "the port police".; the army of Norway; the city council'
-    assert read_wrong_answers(raw, **KEY) == ["the city council", "the port police", "the army of Norway"]
+    assert usable_wrong_answers(raw.split(";"), **KEY) == ["the city council", "the port police", "the army of Norway"]
 
 
 def test_wrong_answers_that_repeat_key_sentence_or_stem_or_differ_much_in_length_are_left_out():
     raw = "the harbour boards; the war; the port; no; the king of all the islands beyond the northern sea and more"
-    assert read_wrong_answers(raw, **KEY) == []
+    assert usable_wrong_answers(raw.split(";"), **KEY) == []
 
 
 def test_wrong_answers_are_written_for_phrases_and_clauses_alone():

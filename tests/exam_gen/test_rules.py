@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exam_gen.rules import RULE_KINDS, Rule, RuleTools, apply_rules, each, needs_of, objections, rule_of, rules_of
-from exam_gen.rules._catalogue import NAMES, arriving
+from exam_gen.rules._catalogue import arriving
 from exam_gen.rules._passage_evidence import EvidenceLikelihoods, blind_lead, lift, margin, support
 from exam_gen.rules._rule import Limit, RuleMeasure, measured, value_of
 from examcore import CachedLanguageModel, Likelihoods, Prompt, Question, ReplyStore
@@ -39,7 +39,7 @@ def letters(texts: Sequence[str]) -> np.ndarray:
 
 
 TOOLS = RuleTools(embed=letters, model=Reader())
-ALL = {name: True for name in NAMES if name != "blocked-words"} | {"blocked-words": ["north"]}
+ALL = {name: True for name in RULE_KINDS if name != "blocked-words"} | {"blocked-words": ["north"]}
 
 stems = st.sampled_from(
     [
@@ -72,7 +72,7 @@ def exams(draw: st.DrawFn) -> list[Question]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(exams(), st.permutations(NAMES))
+@given(exams(), st.permutations(list(RULE_KINDS)))
 def test_every_question_is_kept_or_dropped_once_in_any_order_of_the_rules(
     questions: list[Question], order: list[str]
 ) -> None:
@@ -89,7 +89,11 @@ def test_every_question_is_kept_or_dropped_once_in_any_order_of_the_rules(
     assert seen == [len(questions) - before for before in [0, *gone[:-1]]]
 
 
-ALONE = [name for name, kind in RULE_KINDS.items() if kind.alone and not kind.what.startswith("rewrites")]
+ALONE = [
+    name
+    for name, kind in RULE_KINDS.items()
+    if kind.alone and not kind.what.startswith("rewrites") and name != "blocked-words"
+]
 
 
 @settings(max_examples=25, deadline=None)
@@ -179,7 +183,7 @@ def test_settings_that_mean_nothing_are_refused(given_settings: dict[str, object
 
 def test_settings_turn_rules_on_and_off_and_order_them() -> None:
     usual = [rule.name for rule in rules_of()]
-    assert usual == [name for name in NAMES if name != "blocked-words" and RULE_KINDS[name].on]
+    assert usual == [name for name, kind in RULE_KINDS.items() if kind.on]
     assert needs_of(rules_of()) == {"nothing"}
     changed = [rule.name for rule in rules_of({"catch-all": False, "extra-words": "10%", "order": ["length-cue"]})]
     assert changed[0] == "length-cue"
@@ -299,7 +303,7 @@ def test_a_runaway_question_takes_no_rule_long(piece: str) -> None:
     text = piece * (20_000 // len(piece))
     options = (f"k {text[:5000]}", f"{text[:5000]}b", "c", "d")
     runaway = Question("q", f"{text}?", options, 0, context=text, metadata={"title": text[:3000]})
-    settings = {name: True for name in NAMES if name not in RULE_KINDS or RULE_KINDS[name].needs == "nothing"}
+    settings = {name: True for name, kind in RULE_KINDS.items() if kind.needs == "nothing"}
     start = time.process_time()
     for rule in rules_of(settings | {"blocked-words": ["x y"]}):
         rule.reasons([runaway], RuleTools())

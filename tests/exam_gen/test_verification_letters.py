@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from exam_gen import WritingSettings, write_questions
+from exam_gen import WritingSettings, write_screened
 from exam_gen._prompts import LETTERS_VERSION
 from exam_gen.drafting._verification import (
     AMBIGUOUS,
@@ -155,7 +155,7 @@ class Silent(Marker):
 def test_a_writer_without_reply_loses_its_prompts_and_says_so(mode: Any) -> None:
     with ReplyStore(":memory:") as store:
         settings = WritingSettings(questions=3, mode=mode, completions=0)
-        written = write_questions(chunks(), Silent([], []), settings, seed=0, replies=store)
+        written = write_screened(chunks(), Silent([], []), settings, seed=0, replies=store)
         assert len(store) == 0
     assert written.questions == []
     assert {one.reason for one in written.dropped} == {"no reply: status 500, 3 attempts"}
@@ -188,7 +188,7 @@ def test_the_verifier_is_named_and_its_cost_counted_apart() -> None:
 
     with ReplyStore(":memory:") as store:
         settings = WritingSettings(questions=2, verification="letters", completions=1.0)
-        written = write_questions(chunks(), Writer([], []), settings, seed=0, replies=store, verifier=Judge([], []))
+        written = write_screened(chunks(), Writer([], []), settings, seed=0, replies=store, verifier=Judge([], []))
     assert written.questions
     for question in written.questions:
         assert question.metadata["model"] == "writer"

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exam_gen import WritingSettings, WrittenExam, exam_statistics, write_questions, write_screened
+from exam_gen import WritingSettings, WrittenExam, exam_statistics, write_screened
 from exam_gen._exam_writer import ECHOES, SETTLED, TOO_FEW
 from exam_gen._prompts import COMPLETION_VERSION, PAPER_VERSION, QUESTION_VERSION
 from exam_gen.drafting._verification import AMBIGUOUS, LikelihoodVerifier, Thresholds, VerificationCase
@@ -109,7 +109,7 @@ class Scribe(ScriptedModel):
 def write(model=None, *, store=":memory:", chunks=None, seed=3, embed=None, **settings) -> WrittenExam:
     options = {"questions": 12, "batch": 4} | settings
     with ReplyStore(store) as replies:
-        return write_questions(
+        return write_screened(
             chunks or corpus(), model or Scribe(), WritingSettings(**options), seed=seed, replies=replies, embed=embed
         )
 
@@ -249,7 +249,7 @@ def test_progress_ends_at_the_wanted_number():
     seen = []
     with ReplyStore(":memory:") as replies:
         settings = WritingSettings(questions=6, batch=4)
-        write_questions(corpus(), Scribe(), settings, seed=0, replies=replies, progress=seen.append)
+        write_screened(corpus(), Scribe(), settings, seed=0, replies=replies, progress=seen.append)
     assert seen[-1] == (6, 6, "", "")
     assert [now.done for now in seen] == sorted(now.done for now in seen)
     doing = {now.doing.split(" ")[0] for now in seen if now.doing}
@@ -387,7 +387,7 @@ def test_a_question_that_is_read_to_another_answer_is_dropped_before_wrong_answe
 
 def test_an_empty_corpus_yields_an_empty_exam():
     with ReplyStore(":memory:") as replies:
-        written = write_questions([], Scribe(), WritingSettings(), seed=0, replies=replies)
+        written = write_screened([], Scribe(), WritingSettings(), seed=0, replies=replies)
     assert written.questions == []
     assert written.stopped == "all 0 facts of the corpus were used"
 
@@ -487,10 +487,10 @@ def test_every_stem_that_was_asked_for_or_completed_is_accounted_for(bad: str, w
     clerk = Clerk(bad)
     settings = WritingSettings(questions=wanted, batch=7)
     with ReplyStore(tmp_path / "replies.sqlite") as replies:
-        written = write_questions(corpus(), clerk, settings, seed=1, replies=replies)
+        written = write_screened(corpus(), clerk, settings, seed=1, replies=replies)
     whole = [*written.questions, *(one.question for one in written.dropped if one.question)]
     completed = sum(one.metadata["prompt"] == COMPLETION_VERSION for one in whole)
-    found = exam_statistics(written.questions, written.dropped, generated=clerk.questions + completed)
+    found = exam_statistics(written.questions, written.dropped)
     assert found.generated == clerk.questions + completed
     assert found.surviving == len(written.questions)
     assert found.beyond == sum(one.reason == BEYOND for one in written.dropped)

@@ -3,8 +3,8 @@ import json
 
 import pytest
 
-from exam_gen.corpora._corpus import read_corpus
 from examcore import FailedError, error_line, exit_status_of
+from tests.corpus_reading import read_corpus
 
 
 def caught(work: object, *arguments: object) -> BaseException:

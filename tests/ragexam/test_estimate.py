@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from exam_gen.corpora import chunk
-from exam_gen.corpora._corpus import read_corpus
 from examcore import Progress
 from rag import LlmSpec
 from ragexam import _estimate as estimate
@@ -13,6 +12,7 @@ from ragexam._config import Config, GridSettings
 from ragexam._corpus_table import cut_corpus
 from ragexam._estimate import Machine, estimate_run, material, measure, parameters, sit_work, write_work
 from ragexam._settings import read
+from tests.corpus_reading import read_corpus
 
 ROOT = Path(__file__).parents[2]
 QUIET = Progress(quiet=True)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxonomy import FORMS, form, labels, question_words
+from taxonomy import FORMS, QUESTION_WORDS, form, labels
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_the_form_is_the_word_that_asks(question: str, wanted: str) -> None:
 
 
 def test_question_words_are_whole_words() -> None:
-    assert question_words("Show whoever knows: which showroom, and how?") == ("which", "how")
-    assert question_words("Name it.") == ()
+    assert QUESTION_WORDS.read("Show whoever knows: which showroom, and how?").levels == ("which", "how")
+    assert QUESTION_WORDS.read("Name it.").levels == ()
 
 
 def test_labels_join_levels_form_and_words() -> None:

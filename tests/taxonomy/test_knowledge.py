@@ -1,6 +1,6 @@
 import pytest
 
-from taxonomy import KNOWLEDGE, KNOWLEDGE_DIMENSION, knowledge
+from taxonomy import KNOWLEDGE, KNOWLEDGE_DIMENSION
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from taxonomy import KNOWLEDGE, KNOWLEDGE_DIMENSION, knowledge
     ],
 )
 def test_the_kind_follows_the_wording(question: str, kind: str) -> None:
-    assert knowledge(question) == (kind,)
+    assert KNOWLEDGE_DIMENSION.read(question).levels == (kind,)
 
 
 def test_a_question_with_no_wording_is_factual_and_said_to_be_so_for_want_of_a_sign() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxonomy import TAXONOMIES, Level, Taxonomy, labels
-from taxonomy._taxonomy import lemma, lemmas
+from taxonomy._taxonomy import WORD_PATTERN, lemma
 
 DEPTH = Taxonomy(
     name="depth",
@@ -78,9 +78,9 @@ def test_levels_stand_in_order_and_only_text_without_a_word_has_none(text: str) 
     for taxonomy in TAXONOMIES[:2]:
         levels, basis = taxonomy.read(text)
         assert levels == taxonomy.ordered(set(levels))
-        assert bool(levels) == bool(lemmas(text)) == (basis != "nothing")
+        assert bool(levels) == bool(WORD_PATTERN.search(text)) == (basis != "nothing")
 
 
 def test_dictionary_forms() -> None:
-    assert lemmas("The MICE were running.") == ["the", "mouse", "be", "run"]
+    assert [lemma(word) for word in WORD_PATTERN.findall("The MICE were running.")] == ["the", "mouse", "be", "run"]
     assert lemma("Z" * 51) == "z" * 51
