@@ -254,10 +254,6 @@ class Dense:
         order = np.lexsort((indices[0], -scores[0]))[:k]
         return [self._chunks[int(indices[0][one])] for one in order]
 
-        if self._given is not None:
-            return self._given
-        return passage_index(self._chunks, self._encoder, self._cache_dir)
-
     @cached_property
     def _index(self) -> Any:
         if self._given is not None:
