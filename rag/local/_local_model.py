@@ -15,7 +15,7 @@ from transformers import GenerationConfig
 
 from examcore import Arrival, Likelihoods, Prompt, Schema, common_prefix, up_to_stop
 from rag.local._batch_scoring import MAX_SHARED_BLOCK, BatchScorer, EncodedContinuations
-from rag.local._decoding import AllowedTokens, BatchWriter, PromptTokens, TokenFilter
+from rag.local._decoding import AllowedTokens, BatchWriter, PromptTokens, TokenFilter, padded_groups
 from rag.local._json_shape import Vocabulary
 from rag.local._prefix_cache import BLOCK, BlockStore, PrefixCache, expand_cache, has_full_attention, shareable
 from rag.local._transformers_writing import write_by_transformers
@@ -289,7 +289,8 @@ class LocalModel:
         if not shareable(encoded.cache):
             return [self._score_alone(joint.prompt, own) for own in joint.own]
         vocabulary = encoded.logits.shape[-1]
-        for batch in _batches(joint.own, MAX_LOGITS // vocabulary):
+        longer = ((index, len(own) - 1) for index, own in enumerate(joint.own) if len(own) > 1)
+        for batch in padded_groups(longer, MAX_LOGITS // vocabulary):
             rows = [joint.own[index][:-1] for index in batch]
             width = max(map(len, rows))
             # Padding is to the right of all real tokens, which never attend to it: no mask is needed.
@@ -329,23 +330,6 @@ def _sum_targets(logits: torch.Tensor, targets: Sequence[int]) -> float:
     logs = torch.log_softmax(logits[:count].float(), dim=-1)
     picked = logs.gather(-1, torch.tensor(targets, device=logs.device)[:, None])
     return float(picked.double().sum())
-
-
-def _batches(own: Sequence[Sequence[int]], positions: int) -> Iterator[list[int]]:
-    """Indices of the continuations longer than one token, in groups of at most `positions` padded positions."""
-    batch: list[int] = []
-    width = 0
-    for index, tokens in enumerate(own):
-        if len(tokens) < 2:
-            continue
-        wider = max(width, len(tokens) - 1)
-        if batch and wider * (len(batch) + 1) > positions:
-            yield batch
-            batch, wider = [], len(tokens) - 1
-        batch.append(index)
-        width = wider
-    if batch:
-        yield batch
 
 
 def _marks(tokenizer: Any) -> re.Pattern[str]:

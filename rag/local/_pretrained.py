@@ -13,10 +13,9 @@ import torch
 from examcore import first_error_line
 from rag.local._gguf_unpacking import PART_BYTES, unpack_gguf
 from rag.local._local_model import LocalModel
-from rag.weights._embedded import cache_folder
+from rag.weights._embedded import cache_folder, scratch_folder
 from rag.weights._int8 import to_int8
 from rag.weights._placement import QUANTIZED, W8A8, Placement, quantization_method
-from rag.weights._scratch_folder import scratch_folder
 from rag.weights._sources import WeightSource, checked_tokenizer, hub_offline, quiet_libraries, with_working_template
 
 

@@ -14,21 +14,24 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from filelock import FileLock
 
 from examcore import FailedError
-from rag.weights._scratch_folder import scratch_folder
 
 PREFIX = "embedded:"
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in total."""
 
 READ_BYTES = 1 << 22
+PARTIAL = ".partial-"
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,21 @@ EMBEDDED_MODELS: Mapping[str, EmbeddedModel] = {
 def cache_folder() -> Path:
     """The folder of downloads and converted weights: `$RAGEXAM_CACHE`, else `~/.cache/ragexam`."""
     return Path(os.environ.get("RAGEXAM_CACHE") or Path.home() / ".cache" / "ragexam")
+
+
+@contextmanager
+def scratch_folder(folder: Path) -> Iterator[Path]:
+    """A new folder inside `folder`, whose content can be moved to its final place beside it in one step.
+
+    It is removed afterwards; leftovers of killed processes are removed first.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(f"{PARTIAL}*"):
+        owner = left.name.removeprefix(PARTIAL).partition("-")[0]
+        if owner.isdigit() and not psutil.pid_exists(int(owner)):
+            shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=f"{PARTIAL}{os.getpid()}-", ignore_cleanup_errors=True) as made:
+        yield Path(made)
 
 
 def is_embedded(name: str) -> bool:
