@@ -17,7 +17,6 @@ from rag.retrieval._kinds import (
     RetrieverParts,
     build_retriever,
     check_kind,
-    encoders_of,
     is_third_party,
     parts_of,
 )
@@ -146,7 +145,7 @@ class RetrieverSpec(GridEntry):
     @property
     def encoders(self) -> list[str]:
         """The encoders it loads."""
-        return encoders_of(self.parts)
+        return self.parts.encoders
 
     def build(self, chunks: Sequence[Chunk], index: Any = None) -> Retriever:
         """The retriever over chunks; see `build_retriever`."""

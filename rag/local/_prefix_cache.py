@@ -12,7 +12,7 @@ import inspect
 import itertools
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -65,10 +65,6 @@ class BlockStore:
     def get(self, place: BlockKey) -> Block | None:
         """The block of a key, if it is kept."""
         return self._blocks.get(place)
-
-    def values(self) -> Iterable[Block]:
-        """All that are kept."""
-        return self._blocks.values()
 
     def number(self, place: BlockKey) -> int:
         """The number of the block with this key, else a new number."""

@@ -89,14 +89,10 @@ def _unpack_into(copy: Path, source: WeightSource, dtype: Any) -> tuple[Any, Any
 
 def _unpack_by_parts(copy: Path, source: WeightSource, dtype: Any) -> bool:
     """Unpack and save tensor by tensor; False where that cannot be done."""
-    if dtype == "auto":
-        return False
-    path = Path(source.location) / source.gguf
     try:
-        copy.parent.mkdir(parents=True, exist_ok=True)
         with scratch_folder(copy.parent) as folder:
             whole = folder / "whole"
-            if not unpack_gguf(path, dtype, whole):
+            if not unpack_gguf(Path(source.location) / source.gguf, dtype, whole):
                 return False
             _tokenizer(source).save_pretrained(whole)
             if not copy.exists():
@@ -138,10 +134,9 @@ def _keep(copy: Path, model: Any, tokenizer: Any) -> bool:
     """Save the unpacked model in one step; False when the disk has no room for it."""
     size = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
     try:
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if shutil.disk_usage(copy.parent).free < 2 * size:
-            return False
         with scratch_folder(copy.parent) as folder:
+            if shutil.disk_usage(folder).free < 2 * size:
+                return False
             whole = folder / "whole"
             model.save_pretrained(whole, max_shard_size=PART_BYTES)
             tokenizer.save_pretrained(whole)

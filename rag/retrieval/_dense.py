@@ -113,18 +113,11 @@ def embed(
         fresh = encode([rows[name] for name in names], place)
         store.keep(names, fresh)
         vectors |= dict(zip(names, fresh, strict=True))
-    if not texts:
-        return encode([], place)
-    found = np.empty((len(texts), len(next(iter(vectors.values())))), dtype=np.float32)
-    for row, text in enumerate(texts):
-        found[row] = vectors[digest(text)]
-    return found
+    return np.stack([vectors[digest(text)] for text in texts]) if texts else np.zeros((0, 0), dtype=np.float32)
 
 
 def encode(texts: Sequence[str], place: str) -> Vectors:
-    """Embeddings `[n, d]` straight from the encoder at `place`."""
-    if not texts:
-        return np.zeros((0, 0), dtype=np.float32)
+    """Embeddings `[n, d]` straight from the encoder at `place`, of at least one text."""
     vectors = _load(place).encode(
         list(texts), batch_size=BATCH, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
     )

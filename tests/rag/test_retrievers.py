@@ -12,7 +12,7 @@ from rag import build_retriever
 from rag.retrieval import _dense as encoders
 from rag.retrieval._dense import Dense
 from rag.retrieval._fusion import CrossEncoder, Hybrid, Reranked
-from rag.retrieval._kinds import KINDS, PRESETS, encoders_of, parts_of
+from rag.retrieval._kinds import KINDS, PRESETS, parts_of
 from rag.retrieval._lexical import Bm25, Lsa, TfIdf, TfIdfTable, stemmed_words
 from rag.servers import ServerOptions
 from tests.rag.letter_pairs import FakeEncoder, bag_of_letters
@@ -216,12 +216,12 @@ def test_unknown_kinds_and_misplaced_rerankers_are_refused(chunks: list[Chunk]) 
 def test_presets_stand_for_the_models_of_the_paper() -> None:
     assert PRESETS == ("siam", "multiqa", "dpr", "dprv2")
     lfqa = ("vblagoje/dpr-ctx_encoder-single-lfqa-base", "vblagoje/dpr-question_encoder-single-lfqa-base")
-    assert encoders_of(parts_of("siam")) == encoders_of(parts_of("dpr")) == list(lfqa)
-    assert encoders_of(parts_of("multiqa")) == ["sentence-transformers/multi-qa-MiniLM-L6-cos-v1"]
+    assert parts_of("siam").encoders == parts_of("dpr").encoders == list(lfqa)
+    assert parts_of("multiqa").encoders == ["sentence-transformers/multi-qa-MiniLM-L6-cos-v1"]
     assert [parts_of(kind).reranker for kind in ("siam", "dprv2")] == ["", "cross-encoder/ms-marco-MiniLM-L-6-v2"]
     # Another passage encoder is not asked with DPR's question encoder.
-    assert encoders_of(parts_of("siam", encoder="org/mine")) == ["org/mine"]
-    assert encoders_of(parts_of("bm25")) == []
+    assert parts_of("siam", encoder="org/mine").encoders == ["org/mine"]
+    assert parts_of("bm25").encoders == []
 
 
 def test_embedded_weights_of_another_kind_are_refused(chunks: list[Chunk], monkeypatch: pytest.MonkeyPatch) -> None:
