@@ -9,11 +9,10 @@ from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from examcore import LanguageModel, ModelUsage
+from examcore import LanguageModel, ModelUsage, ReportProgress
 from rag._third_party import PYTHON_PREFIX, has_module_and_name, import_object
 from rag.servers._options import PREFIX, ServerOptions, is_server, parse_address
 from rag.servers._server_model import ServerModel
-from rag.weights._embedded import Progress
 from rag.weights._placement import resolve_placement
 from rag.weights._sources import check_source, find_source, weights_name
 
@@ -49,7 +48,7 @@ def load_model(
     dtype: str = "auto",
     device: str = "auto",
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: ReportProgress | None = None,
     server: ServerOptions | None = None,
     chat: bool = True,
 ) -> LanguageModel:

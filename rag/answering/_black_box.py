@@ -27,9 +27,15 @@ from rag.answering._examinees import NO_CHOICE, Examinee, TaskAnswer, TaskFailur
 from rag.answering._letters import require_letters
 from rag.answering._tasks import Task
 from rag.grid._specs import BlackBoxSpec
-from rag.servers._json_service import connect, refusal_error
 from rag.servers._options import Traffic
-from rag.servers._transport import RefusedError, ServerRequest, UnusableError, excerpt
+from rag.servers._transport import (
+    RefusedError,
+    ServerRequest,
+    UnusableError,
+    connect_service,
+    excerpt,
+    refusal_error,
+)
 
 ReadReply = tuple[int, str]
 """The choice a reply names (`NO_CHOICE` for none), and what was written."""
@@ -45,7 +51,7 @@ class HttpBlackBox:
 
     def __init__(self, spec: BlackBoxSpec) -> None:
         self._spec = spec
-        self._transport, self._path = connect(spec.name, spec.system, spec.server)
+        self._transport, self._path = connect_service(spec.name, spec.system, spec.server)
         self.settings: Mapping[str, object] = _settings(shown=spec.choices)
 
     @property
@@ -173,7 +179,7 @@ def check_black_box(spec: BlackBoxSpec) -> None:
         return
     import httpx
 
-    transport, _ = connect(spec.name, spec.system, spec.server)
+    transport, _ = connect_service(spec.name, spec.system, spec.server)
     try:
         httpx.head(spec.system, timeout=10, trust_env=not transport.place.is_local)
     except httpx.TimeoutException:

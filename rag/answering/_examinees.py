@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from examcore import LanguageModel, Likelihoods, NoReply, Question, likelihoods_of
 from rag.answering._prompts import NEUTRAL, continuation, exam_prompt
 from rag.answering._tasks import Task
-from rag.answering._truncation import FittedPrompt, PromptFitter
+from rag.answering._truncation import PromptFitter
 
 NO_CHOICE = -1
 """The examinee answered without choosing one of the choices, which counts as wrong."""
@@ -104,9 +104,14 @@ class LikelihoodExaminee:
                 yield TaskFailure(place, found.reason)
             else:
                 waiting.setdefault(mine, []).append((place, found, now - before))
-            if mine in self._alone:
-                for one in waiting.pop(mine, ()):
-                    yield self._result(tasks[one[0]], fitted[one[0]], *one, self._alone[mine])
+            for place, likelihoods, seconds in waiting.pop(mine, ()) if mine in self._alone else ():
+                alone = self._alone[mine]
+                if isinstance(alone, NoReply):
+                    yield TaskFailure(place, alone.reason)
+                else:
+                    chosen = self._chosen(tasks[place].question, likelihoods, alone)
+                    read, cut = fitted[place].read, fitted[place].cut
+                    yield TaskAnswer(place, chosen, likelihoods, alone, seconds, read=read, cut=cut)
             before = time.perf_counter()
 
     def _wanted(self, tasks: Sequence[Task], choices: Sequence[tuple[str, ...]]) -> list[tuple[int, bool]]:
@@ -123,23 +128,11 @@ class LikelihoodExaminee:
             wanted.append((place, True))
         return wanted
 
-    def _result(
-        self,
-        task: Task,
-        fitted: FittedPrompt,
-        place: int,
-        found: Likelihoods,
-        seconds: float,
-        alone: tuple[float, ...] | NoReply,
-    ) -> TaskAnswer | TaskFailure:
-        if isinstance(alone, NoReply):
-            return TaskFailure(place, alone.reason)
-        evidence = ChoiceEvidence(task.question.choices, found.sums, found.tokens, alone)
+    def _chosen(self, question: Question, found: Likelihoods, alone: tuple[float, ...]) -> int:
         try:
-            chosen = choose_answer(evidence, self._normalization)
+            return choose_answer(ChoiceEvidence(question.choices, found.sums, found.tokens, alone), self._normalization)
         except ValueError as error:
-            raise ValueError(f"question {task.question.id!r}, model {self._model.name}: {error}") from error
-        return TaskAnswer(place, chosen, found, alone, seconds, read=fitted.read, cut=fitted.cut)
+            raise ValueError(f"question {question.id!r}, model {self._model.name}: {error}") from error
 
 
 def _continuations(question: Question) -> tuple[str, ...]:

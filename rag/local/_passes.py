@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -45,12 +46,9 @@ class PromptPiece:
     def positions(self) -> list[int]:
         """Each token's position in its own sequence."""
         found: list[int] = []
-        for place, branch in enumerate(self.branches):
-            first = place == 0 or branch != self.branches[place - 1]
-            if not first or not branch:
-                found.append(found[-1] + 1 if place else self.start)
-            else:
-                found.append(self.start + self.branches.count(0))
+        for branch, tokens in groupby(self.branches):
+            first = self.start + (self.branches.count(0) if branch else 0)
+            found += range(first, first + len(list(tokens)))
         return found
 
     def mask(self, like: torch.Tensor, copies: int, window: int | None) -> torch.Tensor:

@@ -16,7 +16,7 @@ from rag.local._local_model import LocalModel
 from rag.weights._embedded import cache_folder, scratch_folder
 from rag.weights._int8 import to_int8
 from rag.weights._placement import QUANTIZED, W8A8, Placement, quantization_method
-from rag.weights._sources import WeightSource, checked_tokenizer, hub_offline, quiet_libraries, with_working_template
+from rag.weights._sources import WeightSource, hub_offline, quiet_libraries, tokenizer_of, with_working_template
 
 
 def load_local_model(
@@ -43,7 +43,7 @@ def load_local_model(
 
 
 def _pretrained(source: WeightSource, placement: Placement, chat: bool) -> tuple[Any, Any]:
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM
 
     local = hub_offline(source.location)
     # First what every model has, so that a model that does not exist is not reported as one without tokenizer.
@@ -51,10 +51,7 @@ def _pretrained(source: WeightSource, placement: Placement, chat: bool) -> tuple
     packed = quantization_method(config)
     if packed and placement.quantized:
         raise ValueError(f"model {source}: is quantised already ({packed}); wanted dtype auto")
-    tokenizer = checked_tokenizer(
-        lambda: AutoTokenizer.from_pretrained(source.location, local_files_only=local), source
-    )
-    tokenizer = with_working_template(tokenizer, source, chat)
+    tokenizer = with_working_template(tokenizer_of(source), source, chat)
     options = placement.options(packed=bool(packed))
     model = _explained(
         lambda: AutoModelForCausalLM.from_pretrained(source.location, local_files_only=local, **options), source
@@ -94,18 +91,12 @@ def _unpack_by_parts(copy: Path, source: WeightSource, dtype: Any) -> bool:
             whole = folder / "whole"
             if not unpack_gguf(Path(source.location) / source.gguf, dtype, whole):
                 return False
-            _tokenizer(source).save_pretrained(whole)
+            tokenizer_of(source).save_pretrained(whole)
             if not copy.exists():
                 whole.replace(copy)
     except Exception:  # a new architecture, no room: the usual way tells what is wrong
         return False
     return True
-
-
-def _tokenizer(source: WeightSource) -> Any:
-    from transformers import AutoTokenizer
-
-    return checked_tokenizer(lambda: AutoTokenizer.from_pretrained(source.location, gguf_file=source.gguf), source)
 
 
 def _dense_key(source: WeightSource, dtype: Any) -> str:
@@ -125,7 +116,7 @@ def _unpack(source: WeightSource, dtype: Any) -> tuple[Any, Any]:
     packing = getattr(transformers, "GgufConfig", None)
     options = {"quantization_config": packing(dequantize=True)} if packing else {}
     path = {"pretrained_model_name_or_path": source.location, "gguf_file": source.gguf}
-    tokenizer = _tokenizer(source)
+    tokenizer = tokenizer_of(source)
     model = _explained(lambda: AutoModelForCausalLM.from_pretrained(**path, dtype=dtype, **options), source)
     return model, tokenizer
 

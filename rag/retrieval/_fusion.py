@@ -67,8 +67,6 @@ class Reranked:
         return self._ordered[question.stem]
 
     def _scores(self, question: Question, read: Sequence[Chunk]) -> NDArray[np.float64]:
-        if not read:
-            return np.zeros(0)
         scores = np.asarray(self._rerank(question.stem, [searched_text(chunk) for chunk in read]), dtype=np.float64)
         if scores.shape != (len(read),) or not np.isfinite(scores).all():
             found = f"{scores.size} numbers" if np.isfinite(scores).all() else "a number that is not finite"

@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 
 from examcore import Chunk, FailedError, NoReply, Question, first_error_line
 from rag._third_party import has_module_and_name, import_object, positional_parameters, stdout_to_stderr
-from rag.servers._json_service import connect, refusal_error
 from rag.servers._options import ServerOptions
-from rag.servers._transport import RefusedError, ServerRequest, UnusableError
+from rag.servers._transport import RefusedError, ServerRequest, UnusableError, connect_service, refusal_error
 
 Search = Callable[[str, int], Sequence[Any]]
 """From a question's text and k to passages: see `ChunkLookup.chunks`."""
@@ -179,7 +178,7 @@ class EndpointRetriever:
 
     def __init__(self, chunks: Sequence[Chunk], url: str, options: ServerOptions | None = None, name: str = "") -> None:
         self.name, self._url = name or urlsplit(url).netloc, url
-        self._transport, self._path = connect(self.name, url, options)
+        self._transport, self._path = connect_service(self.name, url, options)
         self._lookup = ChunkLookup(chunks)
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:

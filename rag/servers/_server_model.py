@@ -125,10 +125,7 @@ class ServerModel:
         """A reply to each prompt as it comes; `NoReply` if every attempt failed."""
         given = {"temperature": 0.0, "seed": 0, **options, "stop": list(options.get("stop", ()))}
         for place, found in self._transport.stream([self._writing(one, given, schema) for one in prompts]):
-            if isinstance(found, NoReply):
-                yield Arrival(place, found, 0, 0)
-            else:
-                yield Arrival(place, *found)
+            yield Arrival(place, found, 0, 0) if isinstance(found, NoReply) else Arrival(place, *found)
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
         """The log-likelihood of each continuation after the prompt; raises `FailedError` if the server gives none."""

