@@ -94,8 +94,7 @@ class LlmSpec(GridEntry):
         """What is stored with its answers. How a server is asked is left out: it does not change them."""
         usual = {"name": self.name, "model": self.model, "dtype": self.dtype, "device": self.device}
         # Later settings are left out at their defaults, so that stores of an earlier release can be continued.
-        later = {"answers": (self.answers, "likelihood"), "chat": (self.chat, True)}
-        return {**usual, **{name: value for name, (value, default) in later.items() if value != default}}
+        return usual | self.model_dump(include={"answers", "chat"}, exclude_defaults=True)
 
     def load(self) -> LanguageModel:
         """The language model; see `load_model`."""

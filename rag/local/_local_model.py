@@ -184,10 +184,20 @@ class LocalModel:
             self.tokens_read += ids.numel()
 
     def _scorable(self, prompt: Prompt, continuations: Sequence[str]) -> EncodedContinuations:
-        joint = self._joint(prompt, self.render(prompt), [self._quoted(one) for one in continuations])
-        longest = len(joint.prompt) + max(map(len, joint.own), default=0)
-        self._check_length(longest, f"a prompt of {len(joint.prompt)} tokens and its continuation")
-        return joint
+        """The tokens of a prompt and its continuations, encoded together; raises as `log_likelihoods` does."""
+        text = self.render(prompt)
+        alone = self._encode(prompt, text)
+        together = [self._encode(prompt, text + self._quoted(one)) for one in continuations]
+        start = min((common_prefix(alone, ids) for ids in together), default=len(alone))
+        for continuation, ids in zip(continuations, together, strict=True):
+            if len(ids) <= start or not continuation:
+                raise ValueError(f"model {self.name}: continuation {continuation!r} has no tokens; wanted some text")
+        if start == 0:
+            raise ValueError(f"model {self.name}: nothing precedes the continuations; wanted a prompt")
+        longest = max(map(len, together), default=start)
+        self._check_length(longest, f"a prompt of {start} tokens and its continuation")
+        cut = min(start, self._own_part(prompt, text, alone))
+        return EncodedContinuations(tuple(alone[:start]), cut, tuple(tuple(ids[start:]) for ids in together))
 
     @cached_property
     def _packs(self) -> bool:
@@ -263,18 +273,6 @@ class LocalModel:
         if last == self._quoted(prompt.user) or not last.strip() or at < 0 or not text[:at].strip():
             return 0
         return common_prefix(ids, self._encode(prompt, text[:at]))
-
-    def _joint(self, prompt: Prompt, text: str, continuations: Sequence[str]) -> EncodedContinuations:
-        alone = self._encode(prompt, text)
-        together = [self._encode(prompt, text + continuation) for continuation in continuations]
-        start = min((common_prefix(alone, ids) for ids in together), default=len(alone))
-        for continuation, ids in zip(continuations, together, strict=True):
-            if len(ids) <= start or not continuation:
-                raise ValueError(f"model {self.name}: continuation {continuation!r} has no tokens; wanted some text")
-        if start == 0:
-            raise ValueError(f"model {self.name}: nothing precedes the continuations; wanted a prompt")
-        cut = min(start, self._own_part(prompt, text, alone))
-        return EncodedContinuations(tuple(alone[:start]), cut, tuple(tuple(ids[start:]) for ids in together))
 
     def _check_length(self, tokens: int, what: str) -> None:
         if tokens > self.context_tokens:

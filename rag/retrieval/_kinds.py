@@ -117,7 +117,13 @@ def build_retriever(
     parts = parts_of(kind, encoder, query_encoder, reranker, depth)
     check_kind(kind, parts, server)
     named = name or kind
-    first = _first_stage(kind, FirstStage(parts, chunks, named, cache_dir, index), server)
+    first: Retriever
+    if kind.startswith(PYTHON_PREFIX):
+        first = ThirdPartyRetriever(chunks, load_search(kind, chunks), named)
+    elif kind.startswith(HTTP_PREFIXES):
+        first = EndpointRetriever(chunks, kind, server, named)
+    else:
+        first = FAMILIES[parts.family](FirstStage(parts, chunks, named, cache_dir, index))
     if not parts.reranker:
         return first
     return Reranked(first, CrossEncoder(parts.reranker), depth=parts.depth or DEPTH, name=named)
@@ -167,11 +173,3 @@ def check_kind(kind: str, parts: RetrieverParts, server: ServerOptions | None = 
 def is_third_party(kind: str) -> bool:
     """Whether a kind names a third-party retriever: importable, or at an address."""
     return kind.startswith((PYTHON_PREFIX, *HTTP_PREFIXES))
-
-
-def _first_stage(kind: str, stage: FirstStage, server: ServerOptions | None) -> Retriever:
-    if kind.startswith(PYTHON_PREFIX):
-        return ThirdPartyRetriever(stage.chunks, load_search(kind, stage.chunks), stage.name)
-    if kind.startswith(HTTP_PREFIXES):
-        return EndpointRetriever(stage.chunks, kind, server, stage.name)
-    return FAMILIES[stage.parts.family](stage)

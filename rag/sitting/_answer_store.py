@@ -16,6 +16,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from filelock import FileLock, Timeout
+
 from examcore import Exam, FailedError, write_text
 from rag.grid._pipeline import FACETS, FACTORS, Pipeline
 
@@ -95,7 +97,9 @@ class AnswerStore:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self._exam = ""
-        self._lock: sqlite3.Connection | None = None
+        # The system releases this lock when its process ends, so that a killed run never blocks the next one; readers
+        # of the answers need none.
+        self._lock = FileLock(self.path.with_name(self.path.name + ".lock"), timeout=0, thread_local=False)
         with self._explained():
             self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
             self._prepare()
@@ -114,7 +118,11 @@ class AnswerStore:
         Raises `FailedError` when another process writes, ValueError when the store holds answers to another exam or
         when a pipeline has answered under different settings.
         """
-        self._acquire()
+        if not self._lock.is_locked:
+            try:
+                self._lock.acquire()
+            except Timeout:
+                raise self._second_writer() from None
         try:
             with self._explained(), self._transaction():
                 if self.exam not in ("", exam.hash):
@@ -124,7 +132,7 @@ class AnswerStore:
                 self._db.execute("INSERT OR IGNORE INTO exams VALUES (?, ?)", (exam.hash, len(exam)))
                 self._register(settings)
         except BaseException:
-            self._release()
+            self._lock.release(force=True)
             raise
         self._exam = exam.hash
 
@@ -191,7 +199,7 @@ class AnswerStore:
 
     def close(self) -> None:
         """End writing and close the file; closing twice does nothing."""
-        self._release()
+        self._lock.release(force=True)
         self._db.close()
 
     def _rows(self, query: str, *values: str) -> list[Any]:
@@ -215,25 +223,11 @@ class AnswerStore:
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
 
-    def _acquire(self) -> None:
-        # The lock is another SQLite file, held exclusively. The system releases it when its process ends, so that a
-        # killed run never blocks the next one, and readers of the answers are not affected.
-        if self._lock is not None:
-            return
-        with self._explained(), contextlib.ExitStack() as held:
-            place = self.path.with_name(self.path.name + ".lock")
-            lock = held.enter_context(contextlib.closing(sqlite3.connect(place, isolation_level=None, timeout=0)))
-            lock.execute("BEGIN EXCLUSIVE")
-            held.pop_all()
-        self._lock = lock
-
-    def _release(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+    def _second_writer(self) -> FailedError:
+        return FailedError(f"{self.path}: another process is writing answers; wanted one writer at a time")
 
     def _writing(self) -> None:
-        if self._lock is None:
+        if not self._lock.is_locked:
             raise ValueError(f"{self.path}: not begun; wanted begin(exam, settings) before writing")
 
     def _register(self, settings: Mapping[Pipeline, Mapping[str, object]]) -> None:
@@ -273,9 +267,7 @@ class AnswerStore:
             raise
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
-                raise FailedError(
-                    f"{self.path}: another process is writing answers; wanted one writer at a time"
-                ) from None
+                raise self._second_writer() from None
             kind = FailedError if "full" in str(error) else OSError
             raise kind(f"{self.path}: {error}; earlier answers are intact") from None
         except sqlite3.DatabaseError as error:
