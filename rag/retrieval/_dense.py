@@ -216,12 +216,11 @@ class Dense:
         self,
         chunks: Sequence[Chunk],
         encoder: str = DEFAULT_ENCODER,
-        cache_dir: Path | None = None,
         name: str = "dense",
         query_encoder: str = "",
         index: Any = None,
     ) -> None:
-        self.name, self._chunks, self._given, self._cache_dir = name, tuple(chunks), index, cache_dir
+        self.name, self._chunks, self._given = name, tuple(chunks), index
         self._encoder, self._query_encoder = encoder, query_encoder or encoder
         self._questions: dict[str, Vectors] = {}
 
@@ -249,21 +248,16 @@ class Dense:
 
     @cached_property
     def _index(self) -> Any:
-        if self._given is not None:
-            return self._given
-        return passage_index(self._chunks, self._encoder, self._cache_dir)
+        return passage_index(self._chunks, self._encoder) if self._given is None else self._given
 
 
 def passage_index(
-    chunks: Sequence[Chunk],
-    encoder: str = DEFAULT_ENCODER,
-    cache_dir: Path | None = None,
-    progress: ReportProgress | None = None,
+    chunks: Sequence[Chunk], encoder: str = DEFAULT_ENCODER, progress: ReportProgress | None = None
 ) -> Any:
     """A search index of the passages' embeddings; `progress` counts those that are encoded now."""
     import faiss
 
-    vectors = embed([searched_text(chunk) for chunk in chunks], encoder=encoder, cache_dir=cache_dir, progress=progress)
+    vectors = embed([searched_text(chunk) for chunk in chunks], encoder=encoder, progress=progress)
     index = faiss.IndexFlatIP(vectors.shape[1])
     index.add(vectors)
     return index

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from examcore import Chunk
@@ -55,13 +54,12 @@ class FirstStage:
     parts: RetrieverParts
     chunks: Sequence[Chunk]
     name: str
-    cache_dir: Path | None = None
     index: Any = None
 
     @property
     def dense(self) -> Dense:
         """The dense retriever of these parts."""
-        return Dense(self.chunks, self.parts.encoder, self.cache_dir, self.name, self.parts.query_encoder, self.index)
+        return Dense(self.chunks, self.parts.encoder, self.name, self.parts.query_encoder, self.index)
 
 
 FAMILIES: Mapping[str, Callable[[FirstStage], Retriever]] = {
@@ -102,7 +100,6 @@ def build_retriever(
     reranker: str = "",
     depth: int = 0,
     server: ServerOptions | None = None,
-    cache_dir: Path | None = None,
     index: Any = None,
 ) -> Retriever:
     """A retriever over chunks; indexes are built and encoders loaded at the first question.
@@ -123,7 +120,7 @@ def build_retriever(
     elif kind.startswith(HTTP_PREFIXES):
         first = EndpointRetriever(chunks, kind, server, named)
     else:
-        first = FAMILIES[parts.family](FirstStage(parts, chunks, named, cache_dir, index))
+        first = FAMILIES[parts.family](FirstStage(parts, chunks, named, index))
     if not parts.reranker:
         return first
     return Reranked(first, CrossEncoder(parts.reranker), depth=parts.depth or DEPTH, name=named)

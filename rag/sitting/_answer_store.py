@@ -101,7 +101,7 @@ class AnswerStore:
         # of the answers need none.
         self._lock = FileLock(self.path.with_name(self.path.name + ".lock"), timeout=0, thread_local=False)
         with self._explained():
-            self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
+            self._db = sqlite3.connect(self.path, isolation_level="IMMEDIATE", timeout=10)
             self._prepare()
             # With a write-ahead log, the commits of a killed process stay; only a power cut may lose the last answers.
             self._db.execute("PRAGMA synchronous = NORMAL")
@@ -124,7 +124,7 @@ class AnswerStore:
             except Timeout:
                 raise self._second_writer() from None
         try:
-            with self._explained(), self._transaction():
+            with self._explained(), self._db:
                 if self.exam not in ("", exam.hash):
                     raise ValueError(
                         f"{self.path}: holds answers to exam {self.exam}; wanted exam {exam.hash} (use another folder)"
@@ -139,7 +139,7 @@ class AnswerStore:
     def settle(self, settings: Mapping[Pipeline, Mapping[str, object]]) -> None:
         """Add settings that are known only later, such as those of the loaded model; raises as `begin` does."""
         self._writing()
-        with self._explained(), self._transaction():
+        with self._explained(), self._db:
             self._register(settings)
 
     def pending(self, exam: Exam, pipelines: Sequence[Pipeline]) -> list[tuple[Pipeline, str]]:
@@ -153,7 +153,7 @@ class AnswerStore:
         marks = ", ".join("?" * (1 + len(COLUMNS)))
         rows = [(self._exam, *_row(answer)) for answer in answers]
         try:
-            with self._explained(), self._transaction():
+            with self._explained(), self._db:
                 self._db.executemany(f"INSERT INTO answers (exam, {', '.join(COLUMNS)}) VALUES ({marks})", rows)
         except sqlite3.IntegrityError as error:
             raise ValueError(f"{self.path}: an answer is already there ({error}); wanted each answer once") from None
@@ -246,17 +246,6 @@ class AnswerStore:
             text = json.dumps({**before, **now}, sort_keys=True, ensure_ascii=False)
             row = (pipeline.id, pipeline.llm, pipeline.retriever, pipeline.shots, text)
             self._db.execute("INSERT OR REPLACE INTO pipelines VALUES (?, ?, ?, ?, ?)", row)
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            if self._db.in_transaction:  # a full disk rolls back by itself
-                self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:

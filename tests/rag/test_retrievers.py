@@ -24,9 +24,9 @@ def fake_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoders, "_load", lambda _: FakeEncoder())
 
 
-def test_searching_retrievers_find_the_source(chunks: list[Chunk], questions: list[Question], tmp_path: Path) -> None:
+def test_searching_retrievers_find_the_source(chunks: list[Chunk], questions: list[Question]) -> None:
     for kind in ("oracle", "bm25", "tfidf", "lsa", "dense", "hybrid"):
-        retriever = build_retriever(kind, chunks, encoder="fake", cache_dir=tmp_path)
+        retriever = build_retriever(kind, chunks, encoder="fake")
         found = [retriever.retrieve(question, 1)[0].id == question.chunk_id for question in questions]
         assert sum(found) >= 4, kind
 
@@ -160,8 +160,8 @@ def test_lsa_in_all_directions_compares_what_of_a_question_the_passages_span(
         assert Lsa(chunks).retrieve(question, 6) == [chunks[int(place)] for place in wanted]
 
 
-def test_dense_equals_brute_force_cosine(chunks: list[Chunk], questions: list[Question], tmp_path: Path) -> None:
-    dense = Dense(chunks, "fake", tmp_path)
+def test_dense_equals_brute_force_cosine(chunks: list[Chunk], questions: list[Question]) -> None:
+    dense = Dense(chunks, "fake")
     texts = bag_of_letters([f"{chunk.title}\n{chunk.text}" for chunk in chunks])
     for question in questions:
         order = np.argsort(-(texts @ bag_of_letters([question.stem])[0]), kind="stable")
