@@ -20,6 +20,7 @@ from rag.local._json_shape import Vocabulary
 from rag.local._prefix_cache import BLOCK, BlockStore, PrefixCache, expand_cache, has_full_attention, shareable
 from rag.local._transformers_writing import write_by_transformers
 from rag.weights._placement import rows_are_independent
+from rag.weights._sources import chat_text
 
 MAX_LOGITS = 1 << 26
 """Most logits in memory while continuations are scored (256 MB in float32)."""
@@ -92,7 +93,7 @@ class LocalModel:
         if not self.tokenizer.chat_template:
             above = f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user
             return f"{above}\n{prompt.reply}"
-        return str(self._chat(prompt)) + prompt.reply
+        return self._chat(prompt) + prompt.reply
 
     def generate(
         self,
@@ -232,23 +233,16 @@ class LocalModel:
         user = {"role": "user", "content": prompt.user}
         if prompt.system:
             try:
-                return self._template([{"role": "system", "content": prompt.system}, user])
+                return chat_text(self.tokenizer, [{"role": "system", "content": prompt.system}, user])
             except Exception as error:  # templates refuse a role with an exception of jinja's own
                 if "TemplateError" not in {kind.__name__ for kind in type(error).__mro__}:
                     raise
                 user = {"role": "user", "content": f"{prompt.system}\n\n{prompt.user}"}
-        return self._template([user])
+        return chat_text(self.tokenizer, [user])
 
     def _quoted(self, text: str) -> str:
         """The text with a space inside each special token, which makes it ordinary characters."""
         return self._marks.sub(lambda match: f"{match.group()[0]} {match.group()[1:]}", text)
-
-    def _template(self, messages: list[dict[str, str]]) -> str:
-        return str(
-            self.tokenizer.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-            )
-        )
 
     def _encode(self, prompt: Prompt, text: str) -> list[int]:
         """The tokens of rendered text. A chat template writes its own special tokens; plain text gets the first."""

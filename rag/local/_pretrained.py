@@ -67,21 +67,15 @@ def _unpacked(source: WeightSource, placement: Placement, chat: bool) -> tuple[A
     """A GGUF file unpacked to numbers; the unpacked copy is kept, as unpacking takes 10 to 40 seconds."""
     dtype = placement.options(packed=False)["dtype"]
     copy = cache_folder() / "dense" / _dense_key(source, dtype)
-    if not copy.is_dir() and (unkept := _unpack_into(copy, source, dtype)) is not None:
-        model, tokenizer = unkept
-        if placement.spread or placement.quantized in QUANTIZED:
-            raise OSError(f"model {source}: no room to unpack it in {copy.parent}; wanted twice its size")
-        return _placed(model, placement), with_working_template(tokenizer, source, chat)
+    if not copy.is_dir() and not _unpack_by_parts(copy, source, dtype):
+        model, tokenizer = _unpack(source, dtype)
+        if not _keep(copy, model, tokenizer):
+            if placement.spread or placement.quantized in QUANTIZED:
+                raise OSError(f"model {source}: no room to unpack it in {copy.parent}; wanted twice its size")
+            return _placed(model, placement), with_working_template(tokenizer, source, chat)
+        del model, tokenizer  # the copy needs the memory of the unpacked weights
     # Even the first time the copy is read, so that the first and every later run compute with the same layout.
     return _pretrained(WeightSource(str(copy)), placement, chat)
-
-
-def _unpack_into(copy: Path, source: WeightSource, dtype: Any) -> tuple[Any, Any] | None:
-    """Unpack and save; what could not be saved is returned instead. Nothing else holds on to the unpacked weights."""
-    if _unpack_by_parts(copy, source, dtype):
-        return None
-    model, tokenizer = _unpack(source, dtype)
-    return None if _keep(copy, model, tokenizer) else (model, tokenizer)
 
 
 def _unpack_by_parts(copy: Path, source: WeightSource, dtype: Any) -> bool:

@@ -19,7 +19,7 @@ from rag.servers._likelihoods import (
 )
 from rag.servers._options import Price, ServerAddress, ServerOptions, Traffic, api_key, parse_address
 from rag.servers._transport import RefusedError, ServerRequest, Transport, UnusableError, one_line
-from rag.weights._sources import load_tokenizer
+from rag.weights._sources import chat_text, load_tokenizer
 
 Value = TypeVar("Value")
 
@@ -99,11 +99,8 @@ class ServerModel:
             return f"{above}\n{prompt.reply}"
         messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
         messages.append({"role": "user", "content": prompt.user})
-        text = self._tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-        )
         # The server opens every text with this token by itself.
-        return str(text).removeprefix(self._tokenizer.bos_token or "") + prompt.reply
+        return chat_text(self._tokenizer, messages).removeprefix(self._tokenizer.bos_token or "") + prompt.reply
 
     def generate(self, prompts: Sequence[Prompt], **options: Unpack[ReplyOptions]) -> list[str]:
         """One reply per prompt; raises `FailedError` when a prompt gets none."""

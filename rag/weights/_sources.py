@@ -155,13 +155,19 @@ def with_working_template(tokenizer: Any, source: WeightSource, chat: bool = Tru
     if not chat:
         tokenizer.chat_template = None
     elif tokenizer.chat_template:
-        turn = [{"role": "user", "content": "?"}]
         try:
-            tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
+            chat_text(tokenizer, [{"role": "user", "content": "?"}])
         except Exception as error:  # a template is a program of its own and raises what it likes
             wanted = "wanted one for a turn, or plain prompts (chat: false in the grid)"
             raise ValueError(f"model {source}: its chat template fails: {first_error_line(error)}; {wanted}") from error
     return tokenizer
+
+
+def chat_text(tokenizer: Any, messages: list[dict[str, str]]) -> str:
+    """The messages by the tokenizer's chat template, up to where the reply begins; without thoughts before it."""
+    return str(
+        tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, enable_thinking=False)
+    )
 
 
 def _failure(source: WeightSource, error: Exception) -> str:
