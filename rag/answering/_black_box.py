@@ -28,14 +28,7 @@ from rag.answering._letters import require_letters
 from rag.answering._tasks import Task
 from rag.grid._specs import BlackBoxSpec
 from rag.servers._options import Traffic
-from rag.servers._transport import (
-    RefusedError,
-    ServerRequest,
-    UnusableError,
-    connect_service,
-    excerpt,
-    refusal_error,
-)
+from rag.servers._transport import RefusedError, ServerRequest, UnusableError, connect_service, excerpt, refusal_error
 
 ReadReply = tuple[int, str]
 """The choice a reply names (`NO_CHOICE` for none), and what was written."""

@@ -11,15 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from examcore import Chunk, LanguageModel
 from rag._models import SettingsGroup, load_model
 from rag._third_party import HTTP_PREFIXES, PYTHON_PREFIX, default_name, has_module_and_name
-from rag.retrieval._kinds import (
-    KINDS,
-    PRESETS,
-    RetrieverParts,
-    build_retriever,
-    check_kind,
-    is_third_party,
-    parts_of,
-)
+from rag.retrieval._kinds import KINDS, PRESETS, RetrieverParts, build_retriever, check_kind, is_third_party, parts_of
 from rag.retrieval._protocol import Retriever
 from rag.servers._options import ServerOptions, check_service_url, is_server, parse_address
 from rag.weights._embedded import PREFIX

@@ -152,10 +152,11 @@ class BatchScorer:
             job.path.append(block)
             del job.parts[0]
         while job.ends:
-            ids, branches = _end(job, job.ends[0])
+            ids, branches, targets = _end(job, job.ends[0], packed.used)
             if not packed.fits(len(ids)):
                 return False
-            packed.targets += [(job, target) for target in _targets(job, job.ends.pop(0), packed.used)]
+            packed.targets += [(job, target) for target in targets]
+            del job.ends[0]
             packed.add(PromptPiece(ids, tuple(job.path), branches))
         return True
 
@@ -207,23 +208,21 @@ def _groups(own: Sequence[Sequence[int]], size: int) -> list[list[int]]:
     return groups
 
 
-def _end(job: _PromptProgress, group: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    ids, branches = [job.joint.prompt[-1]], [0]
+def _end(
+    job: _PromptProgress, group: Sequence[int], start: int
+) -> tuple[tuple[int, ...], tuple[int, ...], list[ScoredToken]]:
+    """The prompt's last token, at `start` of the pass, and after it a group's continuations without their last tokens.
+
+    Returns these tokens, their branches, and every token of the continuations with the position that predicts it.
+    """
+    ids, branches, targets = [job.joint.prompt[-1]], [0], list[ScoredToken]()
     for branch, number in enumerate(group, start=1):
-        ids += job.own[number][:-1]
-        branches += [branch] * (len(job.own[number]) - 1)
-    return tuple(ids), tuple(branches)
-
-
-def _targets(job: _PromptProgress, group: Sequence[int], start: int) -> Iterator[ScoredToken]:
-    """Each token of a group's continuations; the prompt's last token stands at `start` of the pass."""
-    at = start
-    for number in group:
         first, *others = job.own[number]
-        yield ScoredToken(start, first)
-        for token in others:
-            at += 1
-            yield ScoredToken(at, token)
+        targets.append(ScoredToken(start, first))
+        targets += [ScoredToken(start + len(ids) + at, token) for at, token in enumerate(others)]
+        ids += job.own[number][:-1]
+        branches += [branch] * len(others)
+    return tuple(ids), tuple(branches), targets
 
 
 def _sums(job: _PromptProgress) -> list[float]:

@@ -40,9 +40,7 @@ class ChunkLookup:
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._places = {chunk.id: place for place, chunk in enumerate(chunks)}
         self._chunks = tuple(chunks)
-        self._by_text: dict[str, Chunk] = {}
-        for chunk in chunks:
-            self._by_text.setdefault(_plain(chunk.text), chunk)
+        self._by_text = {_plain(chunk.text): chunk for chunk in reversed(chunks)}  # of equal texts the first one
 
     def chunks(self, found: object, k: int, where: str) -> list[Chunk]:
         """At most k different passages, best first.

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from examcore import ReportProgress, first_error_line
+from examcore import first_error_line
 from rag.weights._embedded import is_embedded, locate_weights
 
 
@@ -76,13 +76,13 @@ class WeightSource(NamedTuple):
         return str(Path(self.location) / self.gguf) if self.gguf else self.location
 
 
-def find_source(name: str, progress: ReportProgress | None = None) -> WeightSource:
+def find_source(name: str) -> WeightSource:
     """The source that a model's name stands for; embedded weights are downloaded when they are not here.
 
-    Raises ValueError or OSError in one line for a name that stands for no language model. `progress` gets bytes.
+    Raises ValueError or OSError in one line for a name that stands for no language model.
     """
     if is_embedded(name):
-        path = locate_weights(name, progress)
+        path = locate_weights(name)
         if path.suffix != ".gguf":
             raise ValueError(f"model {name}: is an encoder; wanted a language model")
         return WeightSource(str(path.parent), path.name)
