@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -71,10 +72,8 @@ def within_budget(passages: Sequence[Chunk], budget: int | None) -> tuple[Chunk,
     """The leading passages whose texts have at most `budget` characters together, but always the first; none is cut."""
     if budget is None:
         return tuple(passages)
-    lengths = accumulate(len(searched_text(one)) for one in passages)
-    return tuple(
-        one for place, (one, length) in enumerate(zip(passages, lengths, strict=True)) if length <= budget or not place
-    )
+    lengths = list(accumulate(len(searched_text(one)) for one in passages))
+    return tuple(passages[: max(1, bisect_right(lengths, budget))])
 
 
 def tasks_of(
