@@ -23,7 +23,7 @@ from rag._third_party import (
 )
 from rag.answering import _choice_parsing as reading
 from rag.answering._choice_parsing import MAX_READ_CHARACTERS, read_choice
-from rag.answering._examinees import NO_CHOICE, Examinee, TaskAnswer, TaskFailure
+from rag.answering._examinees import NO_CHOICE, Examinee, TaskAnswer, TaskFailure, timed
 from rag.answering._letters import require_letters
 from rag.answering._tasks import Task
 from rag.grid._specs import BlackBoxSpec
@@ -58,15 +58,13 @@ class HttpBlackBox:
 
     def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
         """The answers as they come; ValueError for a final refusal, `FailedError` when nothing answers."""
-        before = time.perf_counter()
+        replies = self._transport.stream([self._request(task.question) for task in tasks])
         try:
-            for place, found in self._transport.stream([self._request(task.question) for task in tasks]):
-                now = time.perf_counter()
+            for (place, found), seconds in timed(replies):
                 if isinstance(found, NoReply):
                     yield TaskFailure(place, found.reason)
                 else:
-                    yield _task_answer(place, *found, now - before)
-                before = time.perf_counter()
+                    yield _task_answer(place, *found, seconds)
         except RefusedError as error:
             raise refusal_error(self._spec.description, tasks[error.place].question.id, error) from None
 
