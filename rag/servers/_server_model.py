@@ -145,7 +145,7 @@ class ServerModel:
                 yield self._compared(place, [parts[place][text] for text in texts_of[place]])
 
     def need_likelihoods(self) -> None:
-        """Raise `NoLikelihoodsError` unless the server gives log-probabilities of a given text."""
+        """Raise ValueError unless the server gives log-probabilities of a given text."""
         _ = self._form
 
     @cached_property
@@ -165,7 +165,7 @@ class ServerModel:
                 reasons.append(f"{form.name}: {error}")
             else:
                 return form
-        raise NoLikelihoodsError(
+        raise ValueError(
             f"server {self._place.host}: model {self._place.model} gives no log-probabilities of a given text "
             f"({'; '.join(reasons)}); wanted a server that does (vLLM); without, an llm of a grid answers by letters "
             "(answers: letters), and questions are verified by letters (exam.verification=letters) or by another model "
@@ -284,10 +284,6 @@ class ServerModel:
         if isinstance(value, NoReply):
             raise FailedError(f"server {self._place.host}: no usable reply from {self._place.model}: {value.reason}")
         return value
-
-
-class NoLikelihoodsError(ValueError):
-    """The server gives no log-probabilities of a given text."""
 
 
 def without_repeated_opening(text: str, opening: str) -> str:

