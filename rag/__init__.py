@@ -38,9 +38,8 @@ from rag.grid._specs import BlackBoxSpec, LlmSpec, RetrieverSpec, short_name
 from rag.retrieval._dense import DEFAULT_ENCODER, embed
 from rag.retrieval._kinds import BOUNDS, build_retriever
 from rag.retrieval._protocol import ClosedBook, Retriever
-from rag.sitting._answer_store import Answer, AnswerStore, PipelineOutcome, responses_text, write_responses
+from rag.sitting._answer_store import Answer, AnswerStore, PipelineOutcome, differences, responses_text, write_responses
 from rag.sitting._preparation import load_language_model, prepare_models
-from rag.sitting._settings_differences import differences
 from rag.sitting._sitting import QUERIES, Sitting, SittingSettings, sit
 from rag.sitting._stored_prompts import ExamPrompts, bound_prompts, stored_prompts
 from rag.weights._placement import computes_w8a8, fast_bfloat16

@@ -13,7 +13,6 @@ from examcore import LanguageModel, ModelUsage
 from rag._third_party import PYTHON_PREFIX, has_module_and_name, import_object
 from rag.servers._options import PREFIX, ServerOptions, is_server, parse_address
 from rag.servers._server_model import ServerModel
-from rag.weights._embedded import Progress
 from rag.weights._placement import resolve_placement
 from rag.weights._sources import check_source, find_source, weights_name
 
@@ -49,7 +48,6 @@ def load_model(
     dtype: str = "auto",
     device: str = "auto",
     threads: int | None = None,
-    progress: Progress | None = None,
     server: ServerOptions | None = None,
     chat: bool = True,
 ) -> LanguageModel:
@@ -62,12 +60,11 @@ def load_model(
     `float32`, `bfloat16`, `float16`, `w8a8` (8-bit integers, on processors), or with bitsandbytes `int8` or `nf4` (4
     bits). `device`: `auto`, `cpu`, `cuda`,
     `mps`, anything torch accepts, or `spread` over several GPUs. Without `chat`, prompts are plain text even if the
-    tokenizer has a chat template. `progress` follows a download in bytes. Raises ValueError or OSError with one line
-    that says what was tried.
+    tokenizer has a chat template. Raises ValueError or OSError with one line that says what was tried.
     """
     if back_end := _back_end(name):
         return back_end.load(name, server)
-    source = find_source(name, progress)
+    source = find_source(name)
     from rag.local import load_local_model  # loads torch, which takes seconds
 
     placement = resolve_placement(dtype, device, source.packed_bytes)

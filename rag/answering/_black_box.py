@@ -23,13 +23,12 @@ from rag._third_party import (
 )
 from rag.answering import _choice_parsing as reading
 from rag.answering._choice_parsing import MAX_READ_CHARACTERS, read_choice
-from rag.answering._examinees import NO_CHOICE, Examinee, TaskAnswer, TaskFailure
+from rag.answering._examinees import NO_CHOICE, Examinee, TaskAnswer, TaskFailure, timed
 from rag.answering._letters import require_letters
 from rag.answering._tasks import Task
 from rag.grid._specs import BlackBoxSpec
-from rag.servers._json_service import connect, refusal_error
 from rag.servers._options import Traffic
-from rag.servers._transport import RefusedError, ServerRequest, UnusableError, excerpt
+from rag.servers._transport import RefusedError, ServerRequest, UnusableError, connect_service, excerpt, refusal_error
 
 ReadReply = tuple[int, str]
 """The choice a reply names (`NO_CHOICE` for none), and what was written."""
@@ -45,7 +44,7 @@ class HttpBlackBox:
 
     def __init__(self, spec: BlackBoxSpec) -> None:
         self._spec = spec
-        self._transport, self._path = connect(spec.name, spec.system, spec.server)
+        self._transport, self._path = connect_service(spec.name, spec.system, spec.server)
         self.settings: Mapping[str, object] = _settings(shown=spec.choices)
 
     @property
@@ -59,15 +58,13 @@ class HttpBlackBox:
 
     def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
         """The answers as they come; ValueError for a final refusal, `FailedError` when nothing answers."""
-        before = time.perf_counter()
+        replies = self._transport.stream([self._request(task.question) for task in tasks])
         try:
-            for place, found in self._transport.stream([self._request(task.question) for task in tasks]):
-                now = time.perf_counter()
+            for (place, found), seconds in timed(replies):
                 if isinstance(found, NoReply):
                     yield TaskFailure(place, found.reason)
                 else:
-                    yield _task_answer(place, *found, now - before)
-                before = time.perf_counter()
+                    yield _task_answer(place, *found, seconds)
         except RefusedError as error:
             raise refusal_error(self._spec.description, tasks[error.place].question.id, error) from None
 
@@ -173,7 +170,7 @@ def check_black_box(spec: BlackBoxSpec) -> None:
         return
     import httpx
 
-    transport, _ = connect(spec.name, spec.system, spec.server)
+    transport, _ = connect_service(spec.name, spec.system, spec.server)
     try:
         httpx.head(spec.system, timeout=10, trust_env=not transport.place.is_local)
     except httpx.TimeoutException:

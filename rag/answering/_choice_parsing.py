@@ -94,7 +94,8 @@ def _by_text(text: str, choices: Sequence[str]) -> int | None:
     wanted = [normalized(one) for one in choices]
     if words in wanted:
         return wanted.index(words)
-    spans = [(place, match.span()) for place, one in enumerate(wanted) for match in _whole(one).finditer(words)]
+    whole = [rf"(?<!\w){re.escape(one)}(?!\w)" for one in wanted]
+    spans = [(place, match.span()) for place, one in enumerate(whole) for match in re.finditer(one, words)]
     inside = {a for _, a in spans for _, b in spans if b[0] <= a[0] and a[1] <= b[1] and a != b}
     named = {place for place, span in spans if span not in inside}
     if len(named) > 1:
@@ -105,7 +106,3 @@ def _by_text(text: str, choices: Sequence[str]) -> int | None:
         place for place, one in enumerate(wanted) if len(words) >= MIN_PREFIX_CHARACTERS and one.startswith(words)
     ]
     return prefixed[0] if len(prefixed) == 1 else None
-
-
-def _whole(words: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(words)}(?!\w)")

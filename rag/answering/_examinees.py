@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from examcore import LanguageModel, Likelihoods, NoReply, Question, likelihoods_of
 from rag.answering._prompts import NEUTRAL, continuation, exam_prompt
 from rag.answering._tasks import Task
-from rag.answering._truncation import FittedPrompt, PromptFitter
+from rag.answering._truncation import PromptFitter
+
+Item = TypeVar("Item")
 
 NO_CHOICE = -1
 """The examinee answered without choosing one of the choices, which counts as wrong."""
@@ -74,6 +76,14 @@ def in_process(build: ExamineeFactory, normalization: str) -> Iterator[Examinee]
     yield built if isinstance(built, Examinee) else LikelihoodExaminee(built, normalization)
 
 
+def timed(items: Iterable[Item]) -> Iterator[tuple[Item, float]]:
+    """Each item with the seconds it took to come; what is done with an item before the next one does not count."""
+    before = time.perf_counter()
+    for one in items:
+        yield one, time.perf_counter() - before
+        before = time.perf_counter()
+
+
 class LikelihoodExaminee:
     """Chooses by the log-likelihood of each choice after the prompt; see `normalized_scores` for `normalization`."""
 
@@ -94,20 +104,23 @@ class LikelihoodExaminee:
         fitted = [self._fit(task) for task in tasks]
         asked = [(fitted[place].prompt if whole else NEUTRAL, choices[place]) for place, whole in wanted]
         waiting: dict[tuple[str, ...], list[tuple[int, Likelihoods, float]]] = {}
-        before = time.perf_counter()
-        for arrival in likelihoods_of(self._model, asked):
+        for arrival, spent in timed(likelihoods_of(self._model, asked)):
             place, whole = wanted[arrival.place]
-            mine, found, now = choices[place], arrival.value, time.perf_counter()
+            mine, found = choices[place], arrival.value
             if not whole:
                 self._alone[mine] = found if isinstance(found, NoReply) else found.sums
             elif isinstance(found, NoReply):
                 yield TaskFailure(place, found.reason)
             else:
-                waiting.setdefault(mine, []).append((place, found, now - before))
-            if mine in self._alone:
-                for one in waiting.pop(mine, ()):
-                    yield self._result(tasks[one[0]], fitted[one[0]], *one, self._alone[mine])
-            before = time.perf_counter()
+                waiting.setdefault(mine, []).append((place, found, spent))
+            for place, likelihoods, seconds in waiting.pop(mine, ()) if mine in self._alone else ():
+                alone = self._alone[mine]
+                if isinstance(alone, NoReply):
+                    yield TaskFailure(place, alone.reason)
+                else:
+                    chosen = self._chosen(tasks[place].question, likelihoods, alone)
+                    read, cut = fitted[place].read, fitted[place].cut
+                    yield TaskAnswer(place, chosen, likelihoods, alone, seconds, read=read, cut=cut)
 
     def _wanted(self, tasks: Sequence[Task], choices: Sequence[tuple[str, ...]]) -> list[tuple[int, bool]]:
         """The places of tasks, each with whether its whole prompt or the neutral one is meant.
@@ -123,23 +136,11 @@ class LikelihoodExaminee:
             wanted.append((place, True))
         return wanted
 
-    def _result(
-        self,
-        task: Task,
-        fitted: FittedPrompt,
-        place: int,
-        found: Likelihoods,
-        seconds: float,
-        alone: tuple[float, ...] | NoReply,
-    ) -> TaskAnswer | TaskFailure:
-        if isinstance(alone, NoReply):
-            return TaskFailure(place, alone.reason)
-        evidence = ChoiceEvidence(task.question.choices, found.sums, found.tokens, alone)
+    def _chosen(self, question: Question, found: Likelihoods, alone: tuple[float, ...]) -> int:
         try:
-            chosen = choose_answer(evidence, self._normalization)
+            return choose_answer(ChoiceEvidence(question.choices, found.sums, found.tokens, alone), self._normalization)
         except ValueError as error:
-            raise ValueError(f"question {task.question.id!r}, model {self._model.name}: {error}") from error
-        return TaskAnswer(place, chosen, found, alone, seconds, read=fitted.read, cut=fitted.cut)
+            raise ValueError(f"question {question.id!r}, model {self._model.name}: {error}") from error
 
 
 def _continuations(question: Question) -> tuple[str, ...]:

@@ -6,13 +6,12 @@ the choices side by side, its confidence is unknown, and a reply may name no cho
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from examcore import Arrival, Chunk, LanguageModel, Likelihoods, NoReply, Prompt, Question, RemoteLanguageModel
 from rag.answering import _choice_parsing as reading
 from rag.answering._choice_parsing import read_choice
-from rag.answering._examinees import TaskAnswer, TaskFailure
+from rag.answering._examinees import TaskAnswer, TaskFailure, timed
 from rag.answering._prompts import ANSWER_PREFIX, Shot, passage_and_stem, passages_and_stem
 from rag.answering._tasks import Task
 from rag.answering._truncation import PromptFitter
@@ -59,16 +58,14 @@ class LetterExaminee:
     def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
         """The choices that the replies name, as they come."""
         fitted = [self._fit(task) for task in tasks]
-        before = time.perf_counter()
-        for arrival in self._replies([one.prompt for one in fitted]):
-            place, found, now = arrival.place, arrival.value, time.perf_counter()
+        for arrival, seconds in timed(self._replies([one.prompt for one in fitted])):
+            place, found = arrival.place, arrival.value
             if isinstance(found, NoReply):
                 yield TaskFailure(place, found.reason)
             else:
                 chosen = read_choice(found, tasks[place].question.choices)
                 read = Likelihoods((), (), arrival.prompt_tokens)
-                yield TaskAnswer(place, chosen, read, (), now - before, found, fitted[place].read, fitted[place].cut)
-            before = time.perf_counter()
+                yield TaskAnswer(place, chosen, read, (), seconds, found, fitted[place].read, fitted[place].cut)
 
     def _replies(self, prompts: Sequence[Prompt]) -> Iterator[Arrival[str]]:
         if isinstance(self._model, RemoteLanguageModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -52,14 +53,10 @@ class PassageLookup:
         key = (pipeline.reading, question.id)
         if key not in self._found:
             reading = limits_of(pipeline, self._default)
-            found = self._retrievers[pipeline.retriever].retrieve(as_query(question, reading.queries), reading.k)
+            query = replace(question, stem=question.query(reading.queries))
+            found = self._retrievers[pipeline.retriever].retrieve(query, reading.k)
             self._found[key] = within_budget(found, reading.budget)
         return self._found[key]
-
-
-def as_query(question: Question, kind: str) -> Question:
-    """The question as a retriever reads it: a query of some kind in place of its stem."""
-    return replace(question, stem=question.query(kind))
 
 
 def limits_of(pipeline: Pipeline, default: PassageLimits) -> PassageLimits:
@@ -75,10 +72,8 @@ def within_budget(passages: Sequence[Chunk], budget: int | None) -> tuple[Chunk,
     """The leading passages whose texts have at most `budget` characters together, but always the first; none is cut."""
     if budget is None:
         return tuple(passages)
-    lengths = accumulate(len(searched_text(one)) for one in passages)
-    return tuple(
-        one for place, (one, length) in enumerate(zip(passages, lengths, strict=True)) if length <= budget or not place
-    )
+    lengths = list(accumulate(len(searched_text(one)) for one in passages))
+    return tuple(passages[: max(1, bisect_right(lengths, budget))])
 
 
 def tasks_of(
@@ -90,15 +85,19 @@ def tasks_of(
     """
     questions = {question.id: question for question in exam.questions}
     places = {one: place for place, one in enumerate(exam.ids)}
-    asked: dict[tuple[str, Prompt, tuple[str, ...]], list[Pipeline]] = {}
-    chunks: dict[tuple[str, Prompt, tuple[str, ...]], tuple[Chunk, ...]] = {}
+    asked: dict[tuple[str, Prompt, tuple[Chunk, ...]], list[Pipeline]] = {}
     for pipeline, name in sorted(pending, key=lambda pair: (pair[0].shots, places[pair[1]])):
         found = passages.of(pipeline, questions[name])
         prompt = exam_prompt(questions[name], found, shots[: pipeline.shots])
-        key = (name, prompt, tuple(chunk.id for chunk in found))
-        chunks.setdefault(key, found)
-        asked.setdefault(key, []).append(pipeline)
+        asked.setdefault((name, prompt, found), []).append(pipeline)
     return [
-        Task(questions[key[0]], key[1], key[2], tuple(pipelines), chunks[key], tuple(shots[: pipelines[0].shots]))
-        for key, pipelines in asked.items()
+        Task(
+            questions[name],
+            prompt,
+            tuple(chunk.id for chunk in found),
+            tuple(pipelines),
+            found,
+            tuple(shots[: pipelines[0].shots]),
+        )
+        for (name, prompt, found), pipelines in asked.items()
     ]

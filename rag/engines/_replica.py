@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -44,30 +44,28 @@ class Replica:
 
     def start(self) -> Iterator[WorkerEvent]:
         """Build the examinee."""
-        yield from self._guarded(self._start)
+        yield from self._guarded(self._start())
 
     def work(self, job: int, work: WorkKind, tasks: Sequence[Task]) -> Iterator[WorkerEvent]:
         """Do a job."""
-        yield from self._guarded(lambda: self._check(job, tasks) if work == "check" else self._answer(job, tasks))
+        yield from self._guarded(self._work(job, work, tasks))
 
     def _start(self) -> Iterator[WorkerEvent]:
         self._examinee = self._held.enter_context(in_process(pickle.loads(self._packed), self._normalization))
         yield WorkerReady(self._worker, dict(self._examinee.settings), f"{platform.node()} ({os.getpid()})")
 
-    def _check(self, job: int, tasks: Sequence[Task]) -> Iterator[WorkerEvent]:
+    def _work(self, job: int, work: WorkKind, tasks: Sequence[Task]) -> Iterator[WorkerEvent]:
         assert self._examinee is not None
-        self._examinee.check(tasks)
+        if work == "check":
+            self._examinee.check(tasks)
+        else:
+            for results in grouped_by_time(self._examinee.answer(tasks)):
+                yield AnswersArrived(self._worker, job, results)
         yield JobDone(self._worker, job)
 
-    def _answer(self, job: int, tasks: Sequence[Task]) -> Iterator[WorkerEvent]:
-        assert self._examinee is not None
-        for results in grouped_by_time(self._examinee.answer(tasks)):
-            yield AnswersArrived(self._worker, job, results)
-        yield JobDone(self._worker, job)
-
-    def _guarded(self, events: Callable[[], Iterator[WorkerEvent]]) -> Iterator[WorkerEvent]:
+    def _guarded(self, events: Iterator[WorkerEvent]) -> Iterator[WorkerEvent]:
         try:
-            yield from events()
+            yield from events
         except Exception as error:
             yield _failed(self._worker, error)
 

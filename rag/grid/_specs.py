@@ -11,16 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from examcore import Chunk, LanguageModel
 from rag._models import SettingsGroup, load_model
 from rag._third_party import HTTP_PREFIXES, PYTHON_PREFIX, default_name, has_module_and_name
-from rag.retrieval._kinds import (
-    KINDS,
-    PRESETS,
-    RetrieverParts,
-    build_retriever,
-    check_kind,
-    encoders_of,
-    is_third_party,
-    parts_of,
-)
+from rag.retrieval._kinds import KINDS, PRESETS, RetrieverParts, build_retriever, check_kind, is_third_party, parts_of
 from rag.retrieval._protocol import Retriever
 from rag.servers._options import ServerOptions, check_service_url, is_server, parse_address
 from rag.weights._embedded import PREFIX
@@ -95,8 +86,7 @@ class LlmSpec(GridEntry):
         """What is stored with its answers. How a server is asked is left out: it does not change them."""
         usual = {"name": self.name, "model": self.model, "dtype": self.dtype, "device": self.device}
         # Later settings are left out at their defaults, so that stores of an earlier release can be continued.
-        later = {"answers": (self.answers, "likelihood"), "chat": (self.chat, True)}
-        return {**usual, **{name: value for name, (value, default) in later.items() if value != default}}
+        return usual | self.model_dump(include={"answers", "chat"}, exclude_defaults=True)
 
     def load(self) -> LanguageModel:
         """The language model; see `load_model`."""
@@ -146,7 +136,7 @@ class RetrieverSpec(GridEntry):
     @property
     def encoders(self) -> list[str]:
         """The encoders it loads."""
-        return encoders_of(self.parts)
+        return self.parts.encoders
 
     def build(self, chunks: Sequence[Chunk], index: Any = None) -> Retriever:
         """The retriever over chunks; see `build_retriever`."""

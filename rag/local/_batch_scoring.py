@@ -64,21 +64,14 @@ class _PromptProgress:
 
 
 @dataclass(eq=False)
-class _PassShare:
-    """What one pass does for a prompt: blocks it needs, groups of continuations that it scores, and their tokens."""
-
-    job: _PromptProgress
-    path: list[Block]
-    scored: int = 0
-    targets: list[ScoredToken] = field(default_factory=list)
-
-
-@dataclass(eq=False)
 class _PackedPass:
+    """The pieces of a pass, the blocks it reads, and each token whose log-probability it gives, with its prompt."""
+
     size: int
     pieces: list[PromptPiece] = field(default_factory=list)
     new: dict[BlockKey, Block] = field(default_factory=dict)
-    moves: list[_PassShare] = field(default_factory=list)
+    jobs: list[_PromptProgress] = field(default_factory=list)
+    targets: list[tuple[_PromptProgress, ScoredToken]] = field(default_factory=list)
     used: int = 0
 
     def fits(self, count: int) -> bool:
@@ -117,6 +110,7 @@ class BatchScorer:
                 if not out_of_memory(error):
                     raise
                 self._halve(error, max((len(own) for job in queue for own in job.joint.own), default=1))
+                # What the failed pass took from its prompts is read again.
                 queue = deque(self._job(job.place, job.joint) for job in queue)
                 continue
             for job in [job for job in queue if job.finished]:
@@ -144,41 +138,38 @@ class BatchScorer:
         return packed
 
     def _pack(self, job: _PromptProgress, packed: _PackedPass) -> bool:
-        """Put as much of a prompt into a pass as fits; returns whether all of it did."""
-        move = _PassShare(job, list(job.path))
-        packed.moves.append(move)
-        for part in job.parts:
-            place = key_after(move.path, part, ROOT)
+        """Move as much of a prompt into a pass as fits; returns whether all of it did."""
+        packed.jobs.append(job)
+        while job.parts:
+            part = job.parts[0]
+            place = key_after(job.path, part, ROOT)
             block = packed.new.get(place) or self._blocks.get(place)
             if block is None:
                 if not packed.fits(len(part)):
                     return False
                 block = packed.new[place] = Block(place, self._blocks.number(place), [], [])
-                packed.add(PromptPiece(part, tuple(move.path), (0,) * len(part), block))
-            move.path.append(block)
-        for group in job.ends:
-            ids, branches = _end(job, group)
+                packed.add(PromptPiece(part, tuple(job.path), (0,) * len(part), block))
+            job.path.append(block)
+            del job.parts[0]
+        while job.ends:
+            ids, branches, targets = _end(job, job.ends[0], packed.used)
             if not packed.fits(len(ids)):
                 return False
-            move.targets += _targets(job, group, packed.used)
-            move.scored += 1
-            packed.add(PromptPiece(ids, tuple(move.path), branches))
+            packed.targets += [(job, target) for target in targets]
+            del job.ends[0]
+            packed.add(PromptPiece(ids, tuple(job.path), branches))
         return True
 
     def _run(self, packed: _PackedPass) -> None:
-        """Run a pass and record its results; a pass that fails changes nothing."""
-        targets = [target for move in packed.moves for target in move.targets]
-        found: list[float] = []
+        """Run a pass and record its results."""
         if packed.pieces:
             with torch.inference_mode():
                 hidden = run_pass(self._model, packed.pieces, packed.size)
-                found = log_probabilities(self._model, hidden, targets)
-        values = iter(found)
-        for move in packed.moves:
-            move.job.tokens += islice(values, len(move.targets))
-            del move.job.parts[: len(move.path) - len(move.job.path)], move.job.ends[: move.scored]
-            move.job.path = move.path
-            self._blocks.remember(move.path)
+                found = log_probabilities(self._model, hidden, [target for _, target in packed.targets])
+            for (job, _), value in zip(packed.targets, found, strict=True):
+                job.tokens.append(value)
+        for job in packed.jobs:
+            self._blocks.remember(job.path)
 
     def _halve(self, error: BaseException, longest: int) -> None:
         """Make passes smaller, but not too small for the longest continuation, and free the kept blocks."""
@@ -217,23 +208,21 @@ def _groups(own: Sequence[Sequence[int]], size: int) -> list[list[int]]:
     return groups
 
 
-def _end(job: _PromptProgress, group: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    ids, branches = [job.joint.prompt[-1]], [0]
+def _end(
+    job: _PromptProgress, group: Sequence[int], start: int
+) -> tuple[tuple[int, ...], tuple[int, ...], list[ScoredToken]]:
+    """The prompt's last token, at `start` of the pass, and after it a group's continuations without their last tokens.
+
+    Returns these tokens, their branches, and every token of the continuations with the position that predicts it.
+    """
+    ids, branches, targets = [job.joint.prompt[-1]], [0], list[ScoredToken]()
     for branch, number in enumerate(group, start=1):
-        ids += job.own[number][:-1]
-        branches += [branch] * (len(job.own[number]) - 1)
-    return tuple(ids), tuple(branches)
-
-
-def _targets(job: _PromptProgress, group: Sequence[int], start: int) -> Iterator[ScoredToken]:
-    """Each token of a group's continuations; the prompt's last token stands at `start` of the pass."""
-    at = start
-    for number in group:
         first, *others = job.own[number]
-        yield ScoredToken(start, first)
-        for token in others:
-            at += 1
-            yield ScoredToken(at, token)
+        targets.append(ScoredToken(start, first))
+        targets += [ScoredToken(start + len(ids) + at, token) for at, token in enumerate(others)]
+        ids += job.own[number][:-1]
+        branches += [branch] * len(others)
+    return tuple(ids), tuple(branches), targets
 
 
 def _sums(job: _PromptProgress) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import torch
@@ -152,7 +153,8 @@ class BatchWriter:
         logits: list[Any] = [None] * len(rows)
         layers: list[PreallocatedLayer] = []
         most = GROUP_TOKENS.get(device.type, DEFAULT_GROUP_TOKENS)
-        for group in _groups([self._prefixes.left(*row) for row in rows], most):
+        left = [self._prefixes.left(*row) for row in rows]
+        for group in padded_groups(sorted(enumerate(left), key=itemgetter(1)), most):
             cache, real, after = self._finish([rows[index] for index in group])
             layers = layers or [PreallocatedLayer.like(layer, len(rows), width, room) for layer in cache.layers]
             for place, index in enumerate(group):
@@ -220,15 +222,18 @@ def _right_aligned(lengths: Sequence[int], device: torch.device) -> torch.Tensor
     return torch.arange(width, device=device) >= width - torch.tensor(lengths, device=device)[:, None]
 
 
-def _groups(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """The places of the lengths, in groups of like lengths that hold at most so many tokens, padding included."""
+def padded_groups(lengths: Iterable[tuple[int, int]], most: int) -> Iterator[list[int]]:
+    """The places of `(place, length)` pairs, in groups that hold at most so many tokens, padding included."""
     group: list[int] = []
-    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if group and lengths[place] * (len(group) + 1) > most:
+    width = 0
+    for place, length in lengths:
+        if group and max(width, length) * (len(group) + 1) > most:
             yield group
-            group = []
+            group, width = [], 0
         group.append(place)
-    yield group
+        width = max(width, length)
+    if group:
+        yield group
 
 
 def _stacked(caches: Sequence[DynamicCache | None], length: int) -> DynamicCache | None:

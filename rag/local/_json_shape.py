@@ -19,23 +19,8 @@ MIN_STRING_TOKENS = 4
 """A free string has room for at least this many tokens."""
 
 
-class Literal(NamedTuple):
-    """Text that every reply contains."""
-
-    text: str
-
-
-class FreeText(NamedTuple):
-    """Text the model writes."""
-
-
-class WordChoice(NamedTuple):
-    """One word out of several."""
-
-    words: tuple[str, ...]
-
-
-ShapePart = Literal | FreeText | WordChoice
+ShapePart = tuple[str, ...]
+"""The texts of which one must stand there: a single literal, or a choice of words. None: free text of the model."""
 
 
 class ClosingToken(NamedTuple):
@@ -90,8 +75,8 @@ class JsonShape:
         self._parts = _merged(_parts(schema))
         self._closings: dict[str, dict[int, ClosingToken]] = {}
         self._inside: dict[tuple[str, bool], tuple[int, ...]] = {}
-        sizes = [max(map(len, map(self._encode, _texts(part))), default=0) for part in self._parts]
-        strings = [isinstance(part, FreeText) for part in self._parts]
+        sizes = [max(map(len, map(self._encode, part)), default=0) for part in self._parts]
+        strings = [not part for part in self._parts]
         room = max_tokens - sum(sizes) - 1
         longest = room // max(sum(strings), 1)
         if longest < MIN_STRING_TOKENS:
@@ -103,15 +88,15 @@ class JsonShape:
         """The tokens that may follow `written`."""
         left, taken = list(written), 0
         for place, part in enumerate(self._parts):
-            if isinstance(part, FreeText):
-                behind = cast(Literal, self._parts[place + 1]).text
+            if not part:
+                (behind,) = self._parts[place + 1]
                 closing = self._closing(behind)
                 length = next((at for at, token in enumerate(left) if token in closing), len(left))
                 if length == len(left):
                     return self._within(behind, length == 0, len(written) >= self._until[place])
                 taken, left = closing[left[length]].taken, left[length + 1 :]
                 continue
-            options = [self._encode(text[taken:]) for text in _texts(part)]
+            options = [self._encode(text[taken:]) for text in part]
             taken = 0
             fits = [ids for ids in options if ids[: len(left)] == left[: len(ids)]]
             following = [ids[len(left)] for ids in fits if len(ids) > len(left)]
@@ -147,38 +132,32 @@ def _is_plain(text: str) -> bool:
     return all(mark not in '"\\' and (mark.isprintable() or mark == "\ufffd") for mark in text)
 
 
-def _texts(part: ShapePart) -> tuple[str, ...]:
-    if isinstance(part, Literal):
-        return (part.text,)
-    return part.words if isinstance(part, WordChoice) else ()
-
-
 def _parts(schema: Schema) -> Iterator[ShapePart]:
     kind = schema.get("type")
     if kind == "object":
         for place, (name, inner) in enumerate(cast(Mapping[str, Schema], schema["properties"]).items()):
-            yield Literal(f"{', ' if place else '{'}{json.dumps(name)}: ")
+            yield (f"{', ' if place else '{'}{json.dumps(name)}: ",)
             yield from _parts(inner)
-        yield Literal("}")
+        yield ("}",)
     elif kind == "array" and schema.get("minItems") == schema.get("maxItems") is not None:
         for place in range(cast(int, schema["minItems"])):
-            yield Literal(", " if place else "[")
+            yield (", " if place else "[",)
             yield from _parts(cast(Schema, schema["items"]))
-        yield Literal("]")
+        yield ("]",)
     elif kind == "string":
-        words = tuple(cast(Sequence[str], schema.get("enum", ())))
-        yield Literal('"')
-        yield WordChoice(words) if words else FreeText()
-        yield Literal('"')
+        yield ('"',)
+        yield tuple(cast(Sequence[str], schema.get("enum", ())))
+        yield ('"',)
     else:
         raise ValueError(f"schema: {kind!r}; wanted objects, strings and lists of a fixed length")
 
 
 def _merged(parts: Iterator[ShapePart]) -> list[ShapePart]:
+    """The parts with neighbouring literals joined."""
     merged: list[ShapePart] = []
     for part in parts:
-        if isinstance(part, Literal) and merged and isinstance(merged[-1], Literal):
-            merged[-1] = Literal(merged[-1].text + part.text)
+        if len(part) == 1 and merged and len(merged[-1]) == 1:
+            merged[-1] = (merged[-1][0] + part[0],)
         else:
             merged.append(part)
     return merged

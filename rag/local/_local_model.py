@@ -15,11 +15,12 @@ from transformers import GenerationConfig
 
 from examcore import Arrival, Likelihoods, Prompt, Schema, common_prefix, up_to_stop
 from rag.local._batch_scoring import MAX_SHARED_BLOCK, BatchScorer, EncodedContinuations
-from rag.local._decoding import AllowedTokens, BatchWriter, PromptTokens, TokenFilter
+from rag.local._decoding import AllowedTokens, BatchWriter, PromptTokens, TokenFilter, padded_groups
 from rag.local._json_shape import Vocabulary
 from rag.local._prefix_cache import BLOCK, BlockStore, PrefixCache, expand_cache, has_full_attention, shareable
 from rag.local._transformers_writing import write_by_transformers
 from rag.weights._placement import rows_are_independent
+from rag.weights._sources import chat_text
 
 MAX_LOGITS = 1 << 26
 """Most logits in memory while continuations are scored (256 MB in float32)."""
@@ -92,7 +93,7 @@ class LocalModel:
         if not self.tokenizer.chat_template:
             above = f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user
             return f"{above}\n{prompt.reply}"
-        return str(self._chat(prompt)) + prompt.reply
+        return self._chat(prompt) + prompt.reply
 
     def generate(
         self,
@@ -184,10 +185,20 @@ class LocalModel:
             self.tokens_read += ids.numel()
 
     def _scorable(self, prompt: Prompt, continuations: Sequence[str]) -> EncodedContinuations:
-        joint = self._joint(prompt, self.render(prompt), [self._quoted(one) for one in continuations])
-        longest = len(joint.prompt) + max(map(len, joint.own), default=0)
-        self._check_length(longest, f"a prompt of {len(joint.prompt)} tokens and its continuation")
-        return joint
+        """The tokens of a prompt and its continuations, encoded together; raises as `log_likelihoods` does."""
+        text = self.render(prompt)
+        alone = self._encode(prompt, text)
+        together = [self._encode(prompt, text + self._quoted(one)) for one in continuations]
+        start = min((common_prefix(alone, ids) for ids in together), default=len(alone))
+        for continuation, ids in zip(continuations, together, strict=True):
+            if len(ids) <= start or not continuation:
+                raise ValueError(f"model {self.name}: continuation {continuation!r} has no tokens; wanted some text")
+        if start == 0:
+            raise ValueError(f"model {self.name}: nothing precedes the continuations; wanted a prompt")
+        longest = max(map(len, together), default=start)
+        self._check_length(longest, f"a prompt of {start} tokens and its continuation")
+        cut = min(start, self._own_part(prompt, text, alone))
+        return EncodedContinuations(tuple(alone[:start]), cut, tuple(tuple(ids[start:]) for ids in together))
 
     @cached_property
     def _packs(self) -> bool:
@@ -222,23 +233,16 @@ class LocalModel:
         user = {"role": "user", "content": prompt.user}
         if prompt.system:
             try:
-                return self._template([{"role": "system", "content": prompt.system}, user])
+                return chat_text(self.tokenizer, [{"role": "system", "content": prompt.system}, user])
             except Exception as error:  # templates refuse a role with an exception of jinja's own
                 if "TemplateError" not in {kind.__name__ for kind in type(error).__mro__}:
                     raise
                 user = {"role": "user", "content": f"{prompt.system}\n\n{prompt.user}"}
-        return self._template([user])
+        return chat_text(self.tokenizer, [user])
 
     def _quoted(self, text: str) -> str:
         """The text with a space inside each special token, which makes it ordinary characters."""
         return self._marks.sub(lambda match: f"{match.group()[0]} {match.group()[1:]}", text)
-
-    def _template(self, messages: list[dict[str, str]]) -> str:
-        return str(
-            self.tokenizer.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-            )
-        )
 
     def _encode(self, prompt: Prompt, text: str) -> list[int]:
         """The tokens of rendered text. A chat template writes its own special tokens; plain text gets the first."""
@@ -264,18 +268,6 @@ class LocalModel:
             return 0
         return common_prefix(ids, self._encode(prompt, text[:at]))
 
-    def _joint(self, prompt: Prompt, text: str, continuations: Sequence[str]) -> EncodedContinuations:
-        alone = self._encode(prompt, text)
-        together = [self._encode(prompt, text + continuation) for continuation in continuations]
-        start = min((common_prefix(alone, ids) for ids in together), default=len(alone))
-        for continuation, ids in zip(continuations, together, strict=True):
-            if len(ids) <= start or not continuation:
-                raise ValueError(f"model {self.name}: continuation {continuation!r} has no tokens; wanted some text")
-        if start == 0:
-            raise ValueError(f"model {self.name}: nothing precedes the continuations; wanted a prompt")
-        cut = min(start, self._own_part(prompt, text, alone))
-        return EncodedContinuations(tuple(alone[:start]), cut, tuple(tuple(ids[start:]) for ids in together))
-
     def _check_length(self, tokens: int, what: str) -> None:
         if tokens > self.context_tokens:
             raise ValueError(f"model {self.name}: {what} are {tokens} tokens; wanted at most {self.context_tokens}")
@@ -289,7 +281,8 @@ class LocalModel:
         if not shareable(encoded.cache):
             return [self._score_alone(joint.prompt, own) for own in joint.own]
         vocabulary = encoded.logits.shape[-1]
-        for batch in _batches(joint.own, MAX_LOGITS // vocabulary):
+        longer = ((index, len(own) - 1) for index, own in enumerate(joint.own) if len(own) > 1)
+        for batch in padded_groups(longer, MAX_LOGITS // vocabulary):
             rows = [joint.own[index][:-1] for index in batch]
             width = max(map(len, rows))
             # Padding is to the right of all real tokens, which never attend to it: no mask is needed.
@@ -329,23 +322,6 @@ def _sum_targets(logits: torch.Tensor, targets: Sequence[int]) -> float:
     logs = torch.log_softmax(logits[:count].float(), dim=-1)
     picked = logs.gather(-1, torch.tensor(targets, device=logs.device)[:, None])
     return float(picked.double().sum())
-
-
-def _batches(own: Sequence[Sequence[int]], positions: int) -> Iterator[list[int]]:
-    """Indices of the continuations longer than one token, in groups of at most `positions` padded positions."""
-    batch: list[int] = []
-    width = 0
-    for index, tokens in enumerate(own):
-        if len(tokens) < 2:
-            continue
-        wider = max(width, len(tokens) - 1)
-        if batch and wider * (len(batch) + 1) > positions:
-            yield batch
-            batch, wider = [], len(tokens) - 1
-        batch.append(index)
-        width = wider
-    if batch:
-        yield batch
 
 
 def _marks(tokenizer: Any) -> re.Pattern[str]:

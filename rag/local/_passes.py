@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -45,12 +46,9 @@ class PromptPiece:
     def positions(self) -> list[int]:
         """Each token's position in its own sequence."""
         found: list[int] = []
-        for place, branch in enumerate(self.branches):
-            first = place == 0 or branch != self.branches[place - 1]
-            if not first or not branch:
-                found.append(found[-1] + 1 if place else self.start)
-            else:
-                found.append(self.start + self.branches.count(0))
+        for branch, tokens in groupby(self.branches):
+            first = self.start + (self.branches.count(0) if branch else 0)
+            found += range(first, first + len(list(tokens)))
         return found
 
     def mask(self, like: torch.Tensor, copies: int, window: int | None) -> torch.Tensor:
@@ -108,43 +106,8 @@ def log_probabilities(model: Any, hidden: torch.Tensor, targets: Sequence[Scored
     return [found[target] for target in targets]
 
 
-class _PieceAttention:
-    def __init__(self, pieces: Sequence[PromptPiece]) -> None:
-        self._pieces = pieces
-
-    def of(
-        self,
-        layer: int,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        value: torch.Tensor,
-        scaling: float | None,
-        window: int | None,
-    ) -> torch.Tensor:
-        """From queries `[1, heads, tokens, width]`, keys and values to `[1, tokens, heads, width]`."""
-        heads, shared = query.shape[1], key.shape[1]
-        copies = heads // shared
-        found = value.new_zeros(1, query.shape[2], heads, value.shape[-1])
-        at = 0
-        for piece in self._pieces:
-            here = slice(at, at + len(piece.ids))
-            mine = (key[:, :, here].clone(), value[:, :, here].clone())
-            keys = torch.cat([*(block.keys[layer] for block in piece.before), mine[0]], dim=2)
-            values = torch.cat([*(block.values[layer] for block in piece.before), mine[1]], dim=2)
-            # Query heads that share a key head are stacked, so that keys and values need no copies.
-            asked = query[:, :, here].reshape(1, shared, copies * len(piece.ids), -1)
-            mask = piece.mask(query, copies, window)
-            out = torch.nn.functional.scaled_dot_product_attention(asked, keys, values, attn_mask=mask, scale=scaling)
-            found[:, here] = out.reshape(1, heads, len(piece.ids), -1).transpose(1, 2)
-            if piece.block is not None:
-                cast(list[torch.Tensor], piece.block.keys).append(mine[0])
-                cast(list[torch.Tensor], piece.block.values).append(mine[1])
-            at += len(piece.ids)
-        return found
-
-
 _NAME = "ragexam_pieces"
-_current: ContextVar[_PieceAttention] = ContextVar(_NAME)
+_current: ContextVar[Sequence[PromptPiece]] = ContextVar(_NAME)
 _UNSUPPORTED = ("softcap", "s_aux", "position_bias")
 """Options of attention that some models use and that are not computed here."""
 
@@ -159,10 +122,31 @@ def _attend(
     sliding_window: int | None = None,
     **options: Any,
 ) -> tuple[torch.Tensor, None]:
-    """The attention function that transformers calls in each layer."""
+    """The attention function that transformers calls in each layer.
+
+    From queries `[1, heads, tokens, width]`, keys and values to `[1, tokens, heads, width]`.
+    """
     if any(options.get(name) is not None for name in _UNSUPPORTED):
         raise NotImplementedError("attention with more than keys, values and a window")
-    return _current.get().of(module.layer_idx, query, key, value, scaling, sliding_window), None
+    layer, heads, shared = module.layer_idx, query.shape[1], key.shape[1]
+    copies = heads // shared
+    found = value.new_zeros(1, query.shape[2], heads, value.shape[-1])
+    at = 0
+    for piece in _current.get():
+        here = slice(at, at + len(piece.ids))
+        mine = (key[:, :, here].clone(), value[:, :, here].clone())
+        keys = torch.cat([*(block.keys[layer] for block in piece.before), mine[0]], dim=2)
+        values = torch.cat([*(block.values[layer] for block in piece.before), mine[1]], dim=2)
+        # Query heads that share a key head are stacked, so that keys and values need no copies.
+        asked = query[:, :, here].reshape(1, shared, copies * len(piece.ids), -1)
+        mask = piece.mask(query, copies, sliding_window)
+        out = torch.nn.functional.scaled_dot_product_attention(asked, keys, values, attn_mask=mask, scale=scaling)
+        found[:, here] = out.reshape(1, heads, len(piece.ids), -1).transpose(1, 2)
+        if piece.block is not None:
+            cast(list[torch.Tensor], piece.block.keys).append(mine[0])
+            cast(list[torch.Tensor], piece.block.values).append(mine[1])
+        at += len(piece.ids)
+    return found, None
 
 
 @contextlib.contextmanager
@@ -170,7 +154,7 @@ def _attending(model: Any, pieces: Sequence[PromptPiece]) -> Iterator[None]:
     """Make the model's layers attend piece by piece."""
     AttentionInterface.register(_NAME, _attend)
     config = model.config.get_text_config()
-    before, token = config._attn_implementation, _current.set(_PieceAttention(pieces))
+    before, token = config._attn_implementation, _current.set(pieces)
     config._attn_implementation = _NAME
     try:
         yield

@@ -10,11 +10,11 @@ from __future__ import annotations
 import copy
 import inspect
 import itertools
-import os
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import psutil
 import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
@@ -66,10 +66,6 @@ class BlockStore:
         """The block of a key, if it is kept."""
         return self._blocks.get(place)
 
-    def values(self) -> Iterable[Block]:
-        """All that are kept."""
-        return self._blocks.values()
-
     def number(self, place: BlockKey) -> int:
         """The number of the block with this key, else a new number."""
         known = self._blocks.get(place)
@@ -105,12 +101,9 @@ def key_after(path: Sequence[Block], piece: tuple[int, ...], root: int = 0) -> B
 def default_kept_bytes(device: torch.device) -> int:
     """Bytes to keep on a device: a sixteenth of its memory, at most `KEPT_BYTES`."""
     most = KEPT_BYTES.get(device.type, DEFAULT_KEPT_BYTES)
-    if device.type == "cuda":
-        memory = int(torch.cuda.get_device_properties(device).total_memory)
-    else:
-        known = "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {})  # not on Windows
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if known else 16 * most
-    return min(most, memory // 16)
+    cuda = device.type == "cuda"
+    memory = torch.cuda.get_device_properties(device).total_memory if cuda else psutil.virtual_memory().total
+    return min(most, int(memory) // 16)
 
 
 class EncodedPrompt(NamedTuple):

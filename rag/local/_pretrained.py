@@ -13,11 +13,10 @@ import torch
 from examcore import first_error_line
 from rag.local._gguf_unpacking import PART_BYTES, unpack_gguf
 from rag.local._local_model import LocalModel
-from rag.weights._embedded import cache_folder
+from rag.weights._embedded import cache_folder, scratch_folder
 from rag.weights._int8 import to_int8
 from rag.weights._placement import QUANTIZED, W8A8, Placement, quantization_method
-from rag.weights._scratch_folder import scratch_folder
-from rag.weights._sources import WeightSource, checked_tokenizer, hub_offline, quiet_libraries, with_working_template
+from rag.weights._sources import WeightSource, hub_offline, quiet_libraries, tokenizer_of, with_working_template
 
 
 def load_local_model(
@@ -44,7 +43,7 @@ def load_local_model(
 
 
 def _pretrained(source: WeightSource, placement: Placement, chat: bool) -> tuple[Any, Any]:
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM
 
     local = hub_offline(source.location)
     # First what every model has, so that a model that does not exist is not reported as one without tokenizer.
@@ -52,10 +51,7 @@ def _pretrained(source: WeightSource, placement: Placement, chat: bool) -> tuple
     packed = quantization_method(config)
     if packed and placement.quantized:
         raise ValueError(f"model {source}: is quantised already ({packed}); wanted dtype auto")
-    tokenizer = checked_tokenizer(
-        lambda: AutoTokenizer.from_pretrained(source.location, local_files_only=local), source
-    )
-    tokenizer = with_working_template(tokenizer, source, chat)
+    tokenizer = with_working_template(tokenizer_of(source), source, chat)
     options = placement.options(packed=bool(packed))
     model = _explained(
         lambda: AutoModelForCausalLM.from_pretrained(source.location, local_files_only=local, **options), source
@@ -71,46 +67,30 @@ def _unpacked(source: WeightSource, placement: Placement, chat: bool) -> tuple[A
     """A GGUF file unpacked to numbers; the unpacked copy is kept, as unpacking takes 10 to 40 seconds."""
     dtype = placement.options(packed=False)["dtype"]
     copy = cache_folder() / "dense" / _dense_key(source, dtype)
-    if not copy.is_dir() and (unkept := _unpack_into(copy, source, dtype)) is not None:
-        model, tokenizer = unkept
-        if placement.spread or placement.quantized in QUANTIZED:
-            raise OSError(f"model {source}: no room to unpack it in {copy.parent}; wanted twice its size")
-        return _placed(model, placement), with_working_template(tokenizer, source, chat)
+    if not copy.is_dir() and not _unpack_by_parts(copy, source, dtype):
+        model, tokenizer = _unpack(source, dtype)
+        if not _keep(copy, model, tokenizer):
+            if placement.spread or placement.quantized in QUANTIZED:
+                raise OSError(f"model {source}: no room to unpack it in {copy.parent}; wanted twice its size")
+            return _placed(model, placement), with_working_template(tokenizer, source, chat)
+        del model, tokenizer  # the copy needs the memory of the unpacked weights
     # Even the first time the copy is read, so that the first and every later run compute with the same layout.
     return _pretrained(WeightSource(str(copy)), placement, chat)
 
 
-def _unpack_into(copy: Path, source: WeightSource, dtype: Any) -> tuple[Any, Any] | None:
-    """Unpack and save; what could not be saved is returned instead. Nothing else holds on to the unpacked weights."""
-    if _unpack_by_parts(copy, source, dtype):
-        return None
-    model, tokenizer = _unpack(source, dtype)
-    return None if _keep(copy, model, tokenizer) else (model, tokenizer)
-
-
 def _unpack_by_parts(copy: Path, source: WeightSource, dtype: Any) -> bool:
     """Unpack and save tensor by tensor; False where that cannot be done."""
-    if dtype == "auto":
-        return False
-    path = Path(source.location) / source.gguf
     try:
-        copy.parent.mkdir(parents=True, exist_ok=True)
         with scratch_folder(copy.parent) as folder:
             whole = folder / "whole"
-            if not unpack_gguf(path, dtype, whole):
+            if not unpack_gguf(Path(source.location) / source.gguf, dtype, whole):
                 return False
-            _tokenizer(source).save_pretrained(whole)
+            tokenizer_of(source).save_pretrained(whole)
             if not copy.exists():
                 whole.replace(copy)
     except Exception:  # a new architecture, no room: the usual way tells what is wrong
         return False
     return True
-
-
-def _tokenizer(source: WeightSource) -> Any:
-    from transformers import AutoTokenizer
-
-    return checked_tokenizer(lambda: AutoTokenizer.from_pretrained(source.location, gguf_file=source.gguf), source)
 
 
 def _dense_key(source: WeightSource, dtype: Any) -> str:
@@ -130,7 +110,7 @@ def _unpack(source: WeightSource, dtype: Any) -> tuple[Any, Any]:
     packing = getattr(transformers, "GgufConfig", None)
     options = {"quantization_config": packing(dequantize=True)} if packing else {}
     path = {"pretrained_model_name_or_path": source.location, "gguf_file": source.gguf}
-    tokenizer = _tokenizer(source)
+    tokenizer = tokenizer_of(source)
     model = _explained(lambda: AutoModelForCausalLM.from_pretrained(**path, dtype=dtype, **options), source)
     return model, tokenizer
 
@@ -139,10 +119,9 @@ def _keep(copy: Path, model: Any, tokenizer: Any) -> bool:
     """Save the unpacked model in one step; False when the disk has no room for it."""
     size = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
     try:
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if shutil.disk_usage(copy.parent).free < 2 * size:
-            return False
         with scratch_folder(copy.parent) as folder:
+            if shutil.disk_usage(folder).free < 2 * size:
+                return False
             whole = folder / "whole"
             model.save_pretrained(whole, max_shard_size=PART_BYTES)
             tokenizer.save_pretrained(whole)

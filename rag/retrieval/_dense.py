@@ -113,18 +113,11 @@ def embed(
         fresh = encode([rows[name] for name in names], place)
         store.keep(names, fresh)
         vectors |= dict(zip(names, fresh, strict=True))
-    if not texts:
-        return encode([], place)
-    found = np.empty((len(texts), len(next(iter(vectors.values())))), dtype=np.float32)
-    for row, text in enumerate(texts):
-        found[row] = vectors[digest(text)]
-    return found
+    return np.stack([vectors[digest(text)] for text in texts]) if texts else np.zeros((0, 0), dtype=np.float32)
 
 
 def encode(texts: Sequence[str], place: str) -> Vectors:
-    """Embeddings `[n, d]` straight from the encoder at `place`."""
-    if not texts:
-        return np.zeros((0, 0), dtype=np.float32)
+    """Embeddings `[n, d]` straight from the encoder at `place`, of at least one text."""
     vectors = _load(place).encode(
         list(texts), batch_size=BATCH, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
     )
@@ -223,12 +216,11 @@ class Dense:
         self,
         chunks: Sequence[Chunk],
         encoder: str = DEFAULT_ENCODER,
-        cache_dir: Path | None = None,
         name: str = "dense",
         query_encoder: str = "",
         index: Any = None,
     ) -> None:
-        self.name, self._chunks, self._given, self._cache_dir = name, tuple(chunks), index, cache_dir
+        self.name, self._chunks, self._given = name, tuple(chunks), index
         self._encoder, self._query_encoder = encoder, query_encoder or encoder
         self._questions: dict[str, Vectors] = {}
 
@@ -254,27 +246,18 @@ class Dense:
         order = np.lexsort((indices[0], -scores[0]))[:k]
         return [self._chunks[int(indices[0][one])] for one in order]
 
-        if self._given is not None:
-            return self._given
-        return passage_index(self._chunks, self._encoder, self._cache_dir)
-
     @cached_property
     def _index(self) -> Any:
-        if self._given is not None:
-            return self._given
-        return passage_index(self._chunks, self._encoder, self._cache_dir)
+        return passage_index(self._chunks, self._encoder) if self._given is None else self._given
 
 
 def passage_index(
-    chunks: Sequence[Chunk],
-    encoder: str = DEFAULT_ENCODER,
-    cache_dir: Path | None = None,
-    progress: ReportProgress | None = None,
+    chunks: Sequence[Chunk], encoder: str = DEFAULT_ENCODER, progress: ReportProgress | None = None
 ) -> Any:
     """A search index of the passages' embeddings; `progress` counts those that are encoded now."""
     import faiss
 
-    vectors = embed([searched_text(chunk) for chunk in chunks], encoder=encoder, cache_dir=cache_dir, progress=progress)
+    vectors = embed([searched_text(chunk) for chunk in chunks], encoder=encoder, progress=progress)
     index = faiss.IndexFlatIP(vectors.shape[1])
     index.add(vectors)
     return index

@@ -67,8 +67,6 @@ class Reranked:
         return self._ordered[question.stem]
 
     def _scores(self, question: Question, read: Sequence[Chunk]) -> NDArray[np.float64]:
-        if not read:
-            return np.zeros(0)
         scores = np.asarray(self._rerank(question.stem, [searched_text(chunk) for chunk in read]), dtype=np.float64)
         if scores.shape != (len(read),) or not np.isfinite(scores).all():
             found = f"{scores.size} numbers" if np.isfinite(scores).all() else "a number that is not finite"
@@ -140,9 +138,9 @@ class OnnxCrossEncoder:
 
     def predict(self, pairs: Sequence[tuple[str, str]], **_: Any) -> list[NDArray[np.float32]]:
         """The outputs for each pair, one by one: with integer weights a score depends on the rest of its batch."""
-        return [self._session.run(None, self._fed(*pair))[0][0] for pair in pairs]
-
-    def _fed(self, question: str, passage: str) -> dict[str, NDArray[np.int64]]:
-        read = self._tokenizer.encode(question, passage)
-        fed = {"input_ids": read.ids, "attention_mask": read.attention_mask, "token_type_ids": read.type_ids}
-        return {name: np.array([row], dtype=np.int64) for name, row in fed.items() if name in self._inputs}
+        outputs = []
+        for read in (self._tokenizer.encode(*pair) for pair in pairs):
+            fed = {"input_ids": read.ids, "attention_mask": read.attention_mask, "token_type_ids": read.type_ids}
+            rows = {name: np.array([row], dtype=np.int64) for name, row in fed.items() if name in self._inputs}
+            outputs.append(self._session.run(None, rows)[0][0])
+        return outputs

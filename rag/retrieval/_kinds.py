@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from examcore import Chunk
@@ -42,6 +41,11 @@ class RetrieverParts:
     reranker: str = ""
     depth: int = 0
 
+    @property
+    def encoders(self) -> list[str]:
+        """The encoders that a retriever of these parts loads."""
+        return [one for one in (self.encoder, self.query_encoder) if one and self.family in ENCODING]
+
 
 @dataclass(frozen=True)
 class FirstStage:
@@ -50,13 +54,12 @@ class FirstStage:
     parts: RetrieverParts
     chunks: Sequence[Chunk]
     name: str
-    cache_dir: Path | None = None
     index: Any = None
 
     @property
     def dense(self) -> Dense:
         """The dense retriever of these parts."""
-        return Dense(self.chunks, self.parts.encoder, self.cache_dir, self.name, self.parts.query_encoder, self.index)
+        return Dense(self.chunks, self.parts.encoder, self.name, self.parts.query_encoder, self.index)
 
 
 FAMILIES: Mapping[str, Callable[[FirstStage], Retriever]] = {
@@ -97,7 +100,6 @@ def build_retriever(
     reranker: str = "",
     depth: int = 0,
     server: ServerOptions | None = None,
-    cache_dir: Path | None = None,
     index: Any = None,
 ) -> Retriever:
     """A retriever over chunks; indexes are built and encoders loaded at the first question.
@@ -112,7 +114,13 @@ def build_retriever(
     parts = parts_of(kind, encoder, query_encoder, reranker, depth)
     check_kind(kind, parts, server)
     named = name or kind
-    first = _first_stage(kind, FirstStage(parts, chunks, named, cache_dir, index), server)
+    first: Retriever
+    if kind.startswith(PYTHON_PREFIX):
+        first = ThirdPartyRetriever(chunks, load_search(kind, chunks), named)
+    elif kind.startswith(HTTP_PREFIXES):
+        first = EndpointRetriever(chunks, kind, server, named)
+    else:
+        first = FAMILIES[parts.family](FirstStage(parts, chunks, named, index))
     if not parts.reranker:
         return first
     return Reranked(first, CrossEncoder(parts.reranker), depth=parts.depth or DEPTH, name=named)
@@ -162,17 +170,3 @@ def check_kind(kind: str, parts: RetrieverParts, server: ServerOptions | None = 
 def is_third_party(kind: str) -> bool:
     """Whether a kind names a third-party retriever: importable, or at an address."""
     return kind.startswith((PYTHON_PREFIX, *HTTP_PREFIXES))
-
-
-def encoders_of(parts: RetrieverParts) -> list[str]:
-    """The encoders that a retriever of these parts loads."""
-    named = [parts.encoder, parts.query_encoder] if parts.family in ENCODING else []
-    return [one for one in named if one]
-
-
-def _first_stage(kind: str, stage: FirstStage, server: ServerOptions | None) -> Retriever:
-    if kind.startswith(PYTHON_PREFIX):
-        return ThirdPartyRetriever(stage.chunks, load_search(kind, stage.chunks), stage.name)
-    if kind.startswith(HTTP_PREFIXES):
-        return EndpointRetriever(stage.chunks, kind, server, stage.name)
-    return FAMILIES[stage.parts.family](stage)

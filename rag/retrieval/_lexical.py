@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -62,16 +62,11 @@ class TfIdf:
     """Cosine similarity of TF-IDF vectors (sublinear term frequency, smoothed idf); ties by chunk order."""
 
     def __init__(self, chunks: Sequence[Chunk], name: str = "tfidf") -> None:
-        self.name, self._chunks = name, tuple(chunks)
-        self._table = TfIdfTable(self._chunks)
+        self.name, self._table = name, TfIdfTable(chunks)
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """The k best passages that share a word with the stem."""
-        asked = self._table.row(question.stem)
-        if asked is None:
-            return []
-        scores = np.round((self._table.passages @ asked.T).toarray().ravel(), SCORE_DIGITS)
-        return _positive(self._chunks, scores, k)
+        return self._table.best(question.stem, k, lambda asked: (self._table.passages @ asked.T).toarray().ravel())
 
 
 class Lsa:
@@ -81,17 +76,15 @@ class Lsa:
     """
 
     def __init__(self, chunks: Sequence[Chunk], name: str = "lsa", topics: int = LSA_DIMENSIONS) -> None:
-        self.name, self._chunks, self._topics = name, tuple(chunks), topics
-        self._table = TfIdfTable(self._chunks)
+        self.name, self._table, self._topics = name, TfIdfTable(chunks), topics
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """The k nearest passages with a positive cosine; none for a stem without a known word."""
-        asked = self._table.row(question.stem)
-        if asked is None:
-            return []
+        return self._table.best(question.stem, k, self._cosines)
+
+    def _cosines(self, asked: Any) -> Scores:
         directions, passages = self._space
-        scores = np.round(passages @ _unit(asked @ directions)[0], SCORE_DIGITS)
-        return _positive(self._chunks, scores, k)
+        return np.asarray(passages @ _unit(asked @ directions)[0])
 
     @cached_property
     def _space(self) -> tuple[Scores, Scores]:
@@ -110,6 +103,11 @@ class TfIdfTable:
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._chunks = tuple(chunks)
+
+    def best(self, text: str, k: int, score: Callable[[Any], Scores]) -> list[Chunk]:
+        """The k passages that `score` rates highest above 0 for a text, given as a row; none without a known word."""
+        row = self.row(text)
+        return [] if row is None else _positive(self._chunks, np.round(score(row), SCORE_DIGITS), k)
 
     def row(self, text: str) -> Any | None:
         """A text as a row `[1, words]`; None if it shares no word with the passages."""

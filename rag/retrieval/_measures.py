@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -47,49 +48,25 @@ class SourceRank:
         `ir_measures` computes them. Ranks below `depth` are unknown, so larger cutoffs are left out.
         """
         known = [k for k in cutoffs if k <= self.depth]
-        places = [place for place, one in enumerate(self.searches) if one.kind == kind]
-        if not known or not places:
-            return {}
-        names = [self.searches[place].asked.id for place in places]
-        members = {name: [at for at, other in enumerate(names) if other == name] for name in dict.fromkeys(names)}
-        values = self._of_queries(places, known)
-        return {name: np.array([found[rows].mean() for rows in members.values()]) for name, found in values.items()}
+        found: dict[str, dict[str, list[float]]] = {}
+        for one, ranks in zip(self.searches, self.ranks, strict=True):
+            if known and one.kind == kind:
+                for name, value in query_measures(ranks, len(one.sources), known).items():
+                    found.setdefault(name, {}).setdefault(one.asked.id, []).append(value)
+        return {name: np.array([np.mean(one) for one in values.values()]) for name, values in found.items()}
 
     def questions(self, kind: str = STEM) -> tuple[str, ...]:
         """The questions that have queries of a kind, in order."""
         return tuple(dict.fromkeys(one.asked.id for one in self.searches if one.kind == kind))
 
-    def _of_queries(self, places: Sequence[int], known: Sequence[int]) -> dict[str, NDArray[np.float64]]:
-        import ir_measures
 
-        measures = {
-            **{f"hit@{k}": ir_measures.Success @ k for k in known},
-            f"mrr@{known[-1]}": ir_measures.RR @ known[-1],
-            f"ndcg@{known[-1]}": ir_measures.nDCG @ known[-1],
-        }
-        sources = [
-            ir_measures.Qrel(str(place), f"source{n}", 1)
-            for place in places
-            for n in range(len(self.searches[place].sources))
-        ]
-        names = {str(measure): name for name, measure in measures.items()}
-        values: dict[str, dict[str, float]] = {name: {} for name in measures}
-        for one in ir_measures.iter_calc(list(measures.values()), sources, self._run(places)):
-            values[names[str(one.measure)]][one.query_id] = float(one.value)
-        return {name: np.array([found.get(str(place), 0.0) for place in places]) for name, found in values.items()}
-
-    def _run(self, places: Sequence[int]) -> list[object]:
-        """The lists in trec_eval's form: the sources at their ranks, other texts between them."""
-        import ir_measures
-
-        documents: list[object] = []
-        for place in places:
-            names = {rank: f"source{n}" for n, rank in enumerate(self.ranks[place])}
-            documents += [
-                ir_measures.ScoredDoc(str(place), names.get(rank, f"other{rank}"), float(-rank))
-                for rank in range(1, self.depth + 1)
-            ]
-        return documents
+def query_measures(ranks: Sequence[int], sources: int, cutoffs: Sequence[int]) -> dict[str, float]:
+    """The measures of one query whose sources, so many, have these ranks; see `SourceRank.measured`."""
+    first, deepest = min(ranks, default=math.inf), cutoffs[-1]
+    gain = sum(1 / math.log2(1 + rank) for rank in ranks if rank <= deepest)
+    ideal = sum(1 / math.log2(1 + rank) for rank in range(1, min(sources, deepest) + 1))
+    hits = {f"hit@{k}": float(first <= k) for k in cutoffs}
+    return {**hits, f"mrr@{deepest}": 1 / first if first <= deepest else 0.0, f"ndcg@{deepest}": gain / ideal}
 
 
 def searches_of(questions: Sequence[Question], *, by_document: bool = False) -> list[Search]:

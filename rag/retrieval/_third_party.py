@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 
 from examcore import Chunk, FailedError, NoReply, Question, first_error_line
 from rag._third_party import has_module_and_name, import_object, positional_parameters, stdout_to_stderr
-from rag.servers._json_service import connect, refusal_error
 from rag.servers._options import ServerOptions
-from rag.servers._transport import RefusedError, ServerRequest, UnusableError
+from rag.servers._transport import RefusedError, ServerRequest, UnusableError, connect_service, refusal_error
 
 Search = Callable[[str, int], Sequence[Any]]
 """From a question's text and k to passages: see `ChunkLookup.chunks`."""
@@ -41,9 +40,7 @@ class ChunkLookup:
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._places = {chunk.id: place for place, chunk in enumerate(chunks)}
         self._chunks = tuple(chunks)
-        self._by_text: dict[str, Chunk] = {}
-        for chunk in chunks:
-            self._by_text.setdefault(_plain(chunk.text), chunk)
+        self._by_text = {_plain(chunk.text): chunk for chunk in reversed(chunks)}  # of equal texts the first one
 
     def chunks(self, found: object, k: int, where: str) -> list[Chunk]:
         """At most k different passages, best first.
@@ -179,7 +176,7 @@ class EndpointRetriever:
 
     def __init__(self, chunks: Sequence[Chunk], url: str, options: ServerOptions | None = None, name: str = "") -> None:
         self.name, self._url = name or urlsplit(url).netloc, url
-        self._transport, self._path = connect(self.name, url, options)
+        self._transport, self._path = connect_service(self.name, url, options)
         self._lookup = ChunkLookup(chunks)
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Generic, NamedTuple, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 from examcore import Arrival, FailedError, Likelihoods, NoReply, Prompt, ReplyOptions, Schema, up_to_stop
 from rag.servers._likelihoods import (
@@ -19,7 +19,7 @@ from rag.servers._likelihoods import (
 )
 from rag.servers._options import Price, ServerAddress, ServerOptions, Traffic, api_key, parse_address
 from rag.servers._transport import RefusedError, ServerRequest, Transport, UnusableError, one_line
-from rag.weights._sources import load_tokenizer
+from rag.weights._sources import chat_text, load_tokenizer
 
 Value = TypeVar("Value")
 
@@ -34,15 +34,8 @@ _OPTIONAL = ("seed", "temperature", "stop")
 _SAME_MODEL = re.compile(r"@\S+|[-:](?:latest|\d[\d-]*)")
 
 
-class Billed(NamedTuple, Generic[Value]):
-    """A text, or its log-probabilities, and the tokens billed for it, read and written."""
-
-    value: Value
-    prompt_tokens: int
-    written_tokens: int
-
-
-ScoredText = Billed[ScoredTokens]
+Billed = tuple[Value, int, int]
+"""A text, or its log-probabilities, and the tokens billed for it, read and written."""
 
 
 class ServerModel:
@@ -106,11 +99,8 @@ class ServerModel:
             return f"{above}\n{prompt.reply}"
         messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
         messages.append({"role": "user", "content": prompt.user})
-        text = self._tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-        )
         # The server opens every text with this token by itself.
-        return str(text).removeprefix(self._tokenizer.bos_token or "") + prompt.reply
+        return chat_text(self._tokenizer, messages).removeprefix(self._tokenizer.bos_token or "") + prompt.reply
 
     def generate(self, prompts: Sequence[Prompt], **options: Unpack[ReplyOptions]) -> list[str]:
         """One reply per prompt; raises `FailedError` when a prompt gets none."""
@@ -124,11 +114,7 @@ class ServerModel:
     ) -> Iterator[Arrival[str]]:
         """A reply to each prompt as it comes; `NoReply` if every attempt failed."""
         given = {"temperature": 0.0, "seed": 0, **options, "stop": list(options.get("stop", ()))}
-        for place, found in self._transport.stream([self._writing(one, given, schema) for one in prompts]):
-            if isinstance(found, NoReply):
-                yield Arrival(place, found, 0, 0)
-            else:
-                yield Arrival(place, *found)
+        return self._arrivals([self._writing(one, given, schema) for one in prompts])
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
         """The log-likelihood of each continuation after the prompt; raises `FailedError` if the server gives none."""
@@ -151,15 +137,15 @@ class ServerModel:
         if not wanted:
             return
         form = self._form
-        parts: list[dict[str, ScoredText | NoReply]] = [{} for _ in asked]
-        for number, found in self._transport.stream([self._scoring(text, form) for _, text in wanted]):
-            place, text = wanted[number]
-            parts[place][text] = found
+        parts: list[dict[str, Arrival[ScoredTokens]]] = [{} for _ in asked]
+        for one in self._arrivals([self._scoring(text, form) for _, text in wanted]):
+            place, text = wanted[one.place]
+            parts[place][text] = one
             if len(parts[place]) == len(set(texts_of[place])):
-                yield self._compared(place, [parts[place][one] for one in texts_of[place]])
+                yield self._compared(place, [parts[place][text] for text in texts_of[place]])
 
     def need_likelihoods(self) -> None:
-        """Raise `NoLikelihoodsError` unless the server gives log-probabilities of a given text."""
+        """Raise ValueError unless the server gives log-probabilities of a given text."""
         _ = self._form
 
     @cached_property
@@ -179,12 +165,16 @@ class ServerModel:
                 reasons.append(f"{form.name}: {error}")
             else:
                 return form
-        raise NoLikelihoodsError(
+        raise ValueError(
             f"server {self._place.host}: model {self._place.model} gives no log-probabilities of a given text "
             f"({'; '.join(reasons)}); wanted a server that does (vLLM); without, an llm of a grid answers by letters "
             "(answers: letters), and questions are verified by letters (exam.verification=letters) or by another model "
             "(verifier.model)"
         )
+
+    def _arrivals(self, requests: Sequence[ServerRequest[Billed[Value]]]) -> Iterator[Arrival[Value]]:
+        for place, found in self._transport.stream(requests):
+            yield Arrival(place, found, 0, 0) if isinstance(found, NoReply) else Arrival(place, *found)
 
     def _writing(self, prompt: Prompt, options: Mapping[str, Any], schema: Schema | None) -> ServerRequest[Billed[str]]:
         return ServerRequest(
@@ -219,7 +209,7 @@ class ServerModel:
             text = without_repeated_opening(text, prompt.reply)
         text = up_to_stop(text[: MAX_TOKEN_CHARACTERS * int(options["max_tokens"])], options["stop"])
         read, written = self._billed(reply, self.render(prompt), text)
-        return Billed(text, read, written)
+        return text, read, written
 
     def _adapt(self, refusal: str, sent: Mapping[str, Any]) -> None:
         """Leave out the field that the server says it does not know, so that the next body differs."""
@@ -237,8 +227,8 @@ class ServerModel:
                     self._left_out.add(name)
                     self.traffic.note(f"server {self._place.host}: does not take {name}, which is left out")
 
-    def _scoring(self, text: str, form: LogprobsFormat) -> ServerRequest[ScoredText]:
-        return self._asking(text, form, lambda reply: Billed(form.read(reply, text), *self._billed(reply, text, "")))
+    def _scoring(self, text: str, form: LogprobsFormat) -> ServerRequest[Billed[ScoredTokens]]:
+        return self._asking(text, form, lambda reply: (form.read(reply, text), *self._billed(reply, text, "")))
 
     def _asking(self, text: str, form: LogprobsFormat, read: Any) -> ServerRequest[Any]:
         def checked(reply: Mapping[str, Any]) -> Any:
@@ -254,19 +244,19 @@ class ServerModel:
         rendered = self.render(prompt)
         return [rendered, *(rendered + one for one in continuations)] if continuations else []
 
-    def _compared(self, place: int, parts: Sequence[ScoredText | NoReply]) -> Arrival[Likelihoods]:
+    def _compared(self, place: int, parts: Sequence[Arrival[ScoredTokens]]) -> Arrival[Likelihoods]:
         """Likelihoods from the scored texts, the prompt alone first; equal texts are billed once."""
-        lost = next((one for one in parts if isinstance(one, NoReply)), None)
-        scored = [one for one in parts if isinstance(one, Billed)]
-        billed = {id(one): one for one in scored}.values()
+        billed = {id(one): one for one in parts}.values()
         read, written = sum(one.prompt_tokens for one in billed), sum(one.written_tokens for one in billed)
-        if lost is not None:
-            return Arrival(place, lost, read, written)
+        scored: list[ScoredTokens] = []
+        for one in parts:
+            if isinstance(one.value, NoReply):
+                return Arrival(place, one.value, read, written)
+            scored.append(one.value)
         try:
-            value: Likelihoods | NoReply = continuation_likelihoods(scored[0].value, [one.value for one in scored[1:]])
+            return Arrival(place, continuation_likelihoods(scored[0], scored[1:]), read, written)
         except UnusableError as error:
-            value = NoReply(str(error))
-        return Arrival(place, value, read, written)
+            return Arrival(place, NoReply(str(error)), read, written)
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -294,10 +284,6 @@ class ServerModel:
         if isinstance(value, NoReply):
             raise FailedError(f"server {self._place.host}: no usable reply from {self._place.model}: {value.reason}")
         return value
-
-
-class NoLikelihoodsError(ValueError):
-    """The server gives no log-probabilities of a given text."""
 
 
 def without_repeated_opening(text: str, opening: str) -> str:

@@ -15,11 +15,12 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit
 
 import httpx
 
 from examcore import FailedError, NoReply, counted
-from rag.servers._options import ServerAddress, ServerOptions, Traffic
+from rag.servers._options import ServerAddress, ServerOptions, Traffic, api_key
 
 Reply = TypeVar("Reply")
 
@@ -129,8 +130,7 @@ class Transport:
 
         Raises `RefusedError` when it refuses the key, `FailedError` when it cannot be reached.
         """
-        listed: list[Mapping[str, Any]] = self._start(self._models()).result()
-        return listed
+        return self._start(self._models()).result()
 
     def _count_lost(self, answer: object) -> None:
         if not isinstance(answer, NoReply):
@@ -144,7 +144,7 @@ class Transport:
                 f"({answer.reason})"
             )
 
-    def _start(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+    def _start(self, work: Coroutine[Any, Any, Reply]) -> Future[Reply]:
         return asyncio.run_coroutine_threadsafe(work, self._running())
 
     def _running(self) -> asyncio.AbstractEventLoop:
@@ -277,6 +277,29 @@ class Transport:
         except UnusableError:
             return []
         return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+def connect_service(name: str, url: str, options: ServerOptions | None = None) -> tuple[Transport, str]:
+    """The connection to a third-party service (a retriever, a whole system) that answers JSON at `url`, called `name`
+    in messages, and the last part of its path.
+
+    A key is sent only if the options name its variable.
+    """
+    options = options or ServerOptions()
+    parts = urlsplit(url)
+    folder, _, path = parts.path.rpartition("/")
+    place = ServerAddress(name, f"{parts.scheme}://{parts.netloc}{folder}")
+    # OPENAI_API_KEY belongs to a language model's server and is not sent to other services.
+    key = api_key(place, options) if options.api_key_env else None
+    return Transport(place, key, options, Traffic()), path
+
+
+def refusal_error(service: str, question: str, error: RefusedError) -> ValueError:
+    """A service's refusal in one line: of the key, or its absence, which affects all questions; or of one question."""
+    why = f"status {error.status}: {error.detail or 'no reason given'}"
+    if error.concerns_key:
+        return ValueError(f"{service}: {why}; wanted a key it accepts (server: {{api_key_env: NAME}})")
+    return ValueError(f"{service}: question {question!r}: {why}")
 
 
 async def _give_up(tasks: Sequence[asyncio.Task[Any]]) -> None:

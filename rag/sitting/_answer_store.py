@@ -16,9 +16,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from filelock import FileLock, Timeout
+
 from examcore import Exam, FailedError, write_text
 from rag.grid._pipeline import FACETS, FACTORS, Pipeline
-from rag.sitting._settings_differences import differences
 
 VERSION = 3
 """Of the schema; kept as SQLite's `user_version`."""
@@ -96,9 +97,11 @@ class AnswerStore:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self._exam = ""
-        self._lock: sqlite3.Connection | None = None
+        # The system releases this lock when its process ends, so that a killed run never blocks the next one; readers
+        # of the answers need none.
+        self._lock = FileLock(self.path.with_name(self.path.name + ".lock"), timeout=0, thread_local=False)
         with self._explained():
-            self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
+            self._db = sqlite3.connect(self.path, isolation_level="IMMEDIATE", timeout=10)
             self._prepare()
             # With a write-ahead log, the commits of a killed process stay; only a power cut may lose the last answers.
             self._db.execute("PRAGMA synchronous = NORMAL")
@@ -115,34 +118,33 @@ class AnswerStore:
         Raises `FailedError` when another process writes, ValueError when the store holds answers to another exam or
         when a pipeline has answered under different settings.
         """
-        self._acquire()
+        if not self._lock.is_locked:
+            try:
+                self._lock.acquire()
+            except Timeout:
+                raise self._second_writer() from None
         try:
-            with self._explained(), self._transaction():
-                row = self._db.execute("SELECT exam FROM exams").fetchone() or (exam.hash,)
-                if row[0] != exam.hash:
+            with self._explained(), self._db:
+                if self.exam not in ("", exam.hash):
                     raise ValueError(
-                        f"{self.path}: holds answers to exam {row[0]}; wanted exam {exam.hash} (use another folder)"
+                        f"{self.path}: holds answers to exam {self.exam}; wanted exam {exam.hash} (use another folder)"
                     )
                 self._db.execute("INSERT OR IGNORE INTO exams VALUES (?, ?)", (exam.hash, len(exam)))
-                for pipeline, chosen in settings.items():
-                    self._register(pipeline, chosen)
+                self._register(settings)
         except BaseException:
-            self._release()
+            self._lock.release(force=True)
             raise
         self._exam = exam.hash
 
     def settle(self, settings: Mapping[Pipeline, Mapping[str, object]]) -> None:
         """Add settings that are known only later, such as those of the loaded model; raises as `begin` does."""
         self._writing()
-        with self._explained(), self._transaction():
-            for pipeline, chosen in settings.items():
-                self._register(pipeline, chosen)
+        with self._explained(), self._db:
+            self._register(settings)
 
     def pending(self, exam: Exam, pipelines: Sequence[Pipeline]) -> list[tuple[Pipeline, str]]:
         """The (pipeline, question id) pairs without an answer, in grid and exam order."""
-        with self._explained():
-            rows = self._db.execute("SELECT pipeline, question FROM answers WHERE exam = ?", (exam.hash,)).fetchall()
-        done = set(rows)
+        done = set(self._rows("SELECT pipeline, question FROM answers WHERE exam = ?", exam.hash))
         return [(one, question) for one in pipelines for question in exam.ids if (one.id, question) not in done]
 
     def add(self, *answers: Answer) -> None:
@@ -151,43 +153,37 @@ class AnswerStore:
         marks = ", ".join("?" * (1 + len(COLUMNS)))
         rows = [(self._exam, *_row(answer)) for answer in answers]
         try:
-            with self._explained(), self._transaction():
+            with self._explained(), self._db:
                 self._db.executemany(f"INSERT INTO answers (exam, {', '.join(COLUMNS)}) VALUES ({marks})", rows)
         except sqlite3.IntegrityError as error:
             raise ValueError(f"{self.path}: an answer is already there ({error}); wanted each answer once") from None
 
     def answers(self) -> list[Answer]:
         """All answers, by pipeline and question id."""
-        with self._explained():
-            rows = self._db.execute(f"SELECT {', '.join(COLUMNS)} FROM answers ORDER BY pipeline, question").fetchall()
+        rows = self._rows(f"SELECT {', '.join(COLUMNS)} FROM answers ORDER BY pipeline, question")
         return [_answer(row) for row in rows]
 
     def outcomes(self) -> dict[str, PipelineOutcome]:
         """The counts of each pipeline that has answered any question, by its id."""
-        with self._explained():
-            rows = self._db.execute(
-                "SELECT pipeline, count(*), sum(correct), sum(chosen < 0), sum(cut > 0) FROM answers GROUP BY pipeline"
-            ).fetchall()
+        rows = self._rows(
+            "SELECT pipeline, count(*), sum(correct), sum(chosen < 0), sum(cut > 0) FROM answers GROUP BY pipeline"
+        )
         return {str(name): PipelineOutcome(*counts) for name, *counts in rows}
 
     @property
     def exam(self) -> str:
         """The hash of the exam that the answers belong to; empty before the first `begin`."""
-        with self._explained():
-            row = self._db.execute("SELECT exam FROM exams").fetchone()
-        return str(row[0]) if row else ""
+        return next((str(name) for (name,) in self._rows("SELECT exam FROM exams")), "")
 
     def pipelines(self) -> list[Pipeline]:
         """The pipelines that have started to answer, by id."""
-        with self._explained():
-            rows = self._db.execute("SELECT llm, retriever, icl, settings FROM pipelines ORDER BY pipeline").fetchall()
+        rows = self._rows("SELECT llm, retriever, icl, settings FROM pipelines ORDER BY pipeline")
         return [Pipeline(*names, **json.loads(settings).get("factors", {})) for *names, settings in rows]
 
     def settings(self, pipeline: str) -> dict[str, object]:
         """The settings under which a pipeline has answered; empty if it has not."""
-        with self._explained():
-            row = self._db.execute("SELECT settings FROM pipelines WHERE pipeline = ?", (pipeline,)).fetchone()
-        return dict(json.loads(row[0])) if row else {}
+        rows = self._rows("SELECT settings FROM pipelines WHERE pipeline = ?", pipeline)
+        return dict(json.loads(rows[0][0])) if rows else {}
 
     def to_responses_csv(self, path: Path, exam: Exam, pipelines: Sequence[Pipeline]) -> None:
         """Write long responses `student,item,score,llm,retriever,icl[,passages][,budget]` in grid and exam order.
@@ -198,14 +194,17 @@ class AnswerStore:
 
     def scores(self, exam: Exam) -> dict[tuple[str, str], int]:
         """1 for right and 0 for wrong, by pipeline id and question id, for all answered questions."""
-        with self._explained():
-            rows = self._db.execute("SELECT pipeline, question, correct FROM answers WHERE exam = ?", (exam.hash,))
-            return {(pipeline, question): correct for pipeline, question, correct in rows}
+        rows = self._rows("SELECT pipeline, question, correct FROM answers WHERE exam = ?", exam.hash)
+        return {(pipeline, question): correct for pipeline, question, correct in rows}
 
     def close(self) -> None:
         """End writing and close the file; closing twice does nothing."""
-        self._release()
+        self._lock.release(force=True)
         self._db.close()
+
+    def _rows(self, query: str, *values: str) -> list[Any]:
+        with self._explained():
+            return self._db.execute(query, values).fetchall()
 
     def _prepare(self) -> None:
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
@@ -224,54 +223,29 @@ class AnswerStore:
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
 
-    def _acquire(self) -> None:
-        # The lock is another SQLite file, held exclusively. The system releases it when its process ends, so that a
-        # killed run never blocks the next one, and readers of the answers are not affected.
-        if self._lock is not None:
-            return
-        with self._explained(), contextlib.ExitStack() as held:
-            place = self.path.with_name(self.path.name + ".lock")
-            lock = held.enter_context(contextlib.closing(sqlite3.connect(place, isolation_level=None, timeout=0)))
-            lock.execute("BEGIN EXCLUSIVE")
-            held.pop_all()
-        self._lock = lock
-
-    def _release(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+    def _second_writer(self) -> FailedError:
+        return FailedError(f"{self.path}: another process is writing answers; wanted one writer at a time")
 
     def _writing(self) -> None:
-        if self._lock is None:
+        if not self._lock.is_locked:
             raise ValueError(f"{self.path}: not begun; wanted begin(exam, settings) before writing")
 
-    def _register(self, pipeline: Pipeline, settings: Mapping[str, object]) -> None:
-        before = self.settings(pipeline.id)
-        factors = {"factors": pipeline.factors} if pipeline.factors else {}
-        now: dict[str, object] = json.loads(json.dumps({**settings, **factors}))
-        # Settings that only one side has are no difference: some are stored later, such as those of the loaded model.
-        common = before.keys() & now.keys()
-        stored, wanted = ({key: side[key] for key in side if key in common} for side in (before, now))
-        found = differences(stored, wanted)
-        if found:
-            raise ValueError(
-                f"{self.path}: pipeline {pipeline.id} answered under other settings ({'; '.join(found)}); "
-                "wanted those stored (undo the change), or another run folder"
-            )
-        text = json.dumps({**before, **now}, sort_keys=True, ensure_ascii=False)
-        row = (pipeline.id, pipeline.llm, pipeline.retriever, pipeline.shots, text)
-        self._db.execute("INSERT OR REPLACE INTO pipelines VALUES (?, ?, ?, ?, ?)", row)
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            if self._db.in_transaction:  # a full disk rolls back by itself
-                self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+    def _register(self, settings: Mapping[Pipeline, Mapping[str, object]]) -> None:
+        for pipeline, chosen in settings.items():
+            before = self.settings(pipeline.id)
+            factors = {"factors": pipeline.factors} if pipeline.factors else {}
+            now: dict[str, object] = json.loads(json.dumps({**chosen, **factors}))
+            # Settings that only one side has are no difference: some are stored later, such as those of the loaded
+            # model.
+            common = {name: before[name] for name in before if name in now}
+            if found := differences(common, {name: now[name] for name in now if name in before}):
+                raise ValueError(
+                    f"{self.path}: pipeline {pipeline.id} answered under other settings ({'; '.join(found)}); "
+                    "wanted those stored (undo the change), or another run folder"
+                )
+            text = json.dumps({**before, **now}, sort_keys=True, ensure_ascii=False)
+            row = (pipeline.id, pipeline.llm, pipeline.retriever, pipeline.shots, text)
+            self._db.execute("INSERT OR REPLACE INTO pipelines VALUES (?, ?, ?, ?, ?)", row)
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
@@ -282,9 +256,7 @@ class AnswerStore:
             raise
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
-                raise FailedError(
-                    f"{self.path}: another process is writing answers; wanted one writer at a time"
-                ) from None
+                raise self._second_writer() from None
             kind = FailedError if "full" in str(error) else OSError
             raise kind(f"{self.path}: {error}; earlier answers are intact") from None
         except sqlite3.DatabaseError as error:
@@ -334,3 +306,22 @@ def _answer(row: Sequence[Any]) -> Answer:
     found = dict(zip(COLUMNS, row, strict=True))
     lists = {name: tuple(json.loads(found[name])) for name in LISTS}
     return Answer(**{**found, **lists, "correct": bool(found["correct"])})
+
+
+def differences(stored: Mapping[str, object], now: Mapping[str, object], path: str = "") -> list[str]:
+    """`exam.questions: stored 60, now 80` for each setting that differs, at any depth; empty when none does.
+
+    In the order of `now`; settings that only `stored` has come last. None counts as a missing setting.
+    """
+    found: list[str] = []
+    for key in [*now, *(key for key in stored if key not in now)]:
+        before, after = stored.get(key), now.get(key)
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            found += differences(before, after, f"{path}{key}.")
+        elif before != after:
+            found.append(f"{path}{key}: stored {_shown(before)}, now {_shown(after)}")
+    return found
+
+
+def _shown(value: object) -> str:
+    return "nothing" if value is None else repr(value)

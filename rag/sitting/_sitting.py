@@ -6,7 +6,7 @@ import gc
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from examcore import Chunk, Exam, FailedError, Question, ReportProgress, counted
@@ -130,11 +130,12 @@ def sit(
     before the first answer for a store, a pool or a prompt that does not fit; `FailedError` when an examinee gives no
     answers: at once if going on is pointless, else at the end.
     """
+    report = progress or (lambda _done, _total: None)
     shots = sitting.shots()
     store.begin(sitting.exam, sitting.stored_settings(shots))
     pending = store.pending(sitting.exam, sitting.pipelines)
     total = len(sitting.exam) * len(sitting.pipelines)
-    recorder = _AnswerRecorder(store, sitting.settings, progress, total - len(pending), total)
+    done, failed = total - len(pending), FailedPrompts()
     passages = PassageLookup(sitting.retrievers, sitting.settings.limits)
     for llm in dict.fromkeys(pipeline.llm for pipeline, _ in pending):
         mine = [(pipeline, question) for pipeline, question in pending if pipeline.llm == llm]
@@ -142,62 +143,53 @@ def sit(
         with engine(sitting.models[llm], sitting.settings.normalization) as examinee:
             store.settle({one: {"model": dict(examinee.settings)} for one, _ in mine})
             examinee.check(tasks)
-            recorder.record_answers(examinee, tasks, sitting.description(llm))
+            report(done, total)
+            for task, result in _results(examinee, tasks, sitting.description(llm), failed):
+                store.add(*_answers(task, result, sitting.settings.normalization))
+                done += len(task.pipelines)
+                report(done, total)
         del examinee
         gc.collect()  # one model at a time has to fit in memory
-    if recorder.failed:
-        raise FailedError(recorder.failed.summary())
+    if failed:
+        raise FailedError(failed.summary())
     return len(pending)
 
 
-class _AnswerRecorder:
-    """Writes the answers of examinees to the store and reports progress; collects prompts without an answer."""
+def _results(
+    examinee: Examinee, tasks: Sequence[Task], name: str, failed: FailedPrompts
+) -> Iterator[tuple[Task, TaskAnswer]]:
+    """The answered tasks as they come; `failed` gets the others. `name` stands for the examinee in messages."""
+    try:
+        for result in examinee.answer(tasks):
+            task = tasks[result.place]
+            if isinstance(result, TaskFailure):
+                failed.add(name, task.question.id, result.reason)
+            else:
+                yield task, result
+    except FailedError as error:
+        if not failed:
+            raise
+        raise FailedError(f"{error}; {failed.summary()}") from error
 
-    def __init__(
-        self, store: AnswerStore, settings: SittingSettings, progress: ReportProgress | None, done: int, total: int
-    ) -> None:
-        self._store, self._settings, self._progress = store, settings, progress
-        self._done, self._total = done, total
-        self.failed = FailedPrompts()
 
-    def record_answers(self, examinee: Examinee, tasks: Sequence[Task], name: str) -> None:
-        """Store each answer as it comes; `name` stands for the examinee in messages."""
-        self._report()
-        try:
-            for result in examinee.answer(tasks):
-                task = tasks[result.place]
-                if isinstance(result, TaskFailure):
-                    self.failed.add(name, task.question.id, result.reason)
-                    continue
-                self._store.add(*self._answers(task, result))
-                self._done += len(task.pipelines)
-                self._report()
-        except FailedError as error:
-            if not self.failed:
-                raise
-            raise FailedError(f"{error}; {self.failed.summary()}") from error
-
-    def _report(self) -> None:
-        if self._progress is not None:
-            self._progress(self._done, self._total)
-
-    def _answers(self, task: Task, result: TaskAnswer) -> Iterable[Answer]:
-        for pipeline in task.pipelines:
-            yield Answer(
-                pipeline=pipeline.id,
-                question=task.question.id,
-                chosen=result.chosen,
-                correct=result.chosen == task.question.key,
-                normalization=self._settings.normalization if result.likelihoods.sums else "",
-                log_likelihoods=result.likelihoods.sums,
-                choice_tokens=result.likelihoods.tokens,
-                unconditional=result.unconditional,
-                passages=task.passages[: result.read],
-                prompt_tokens=result.likelihoods.prompt_tokens,
-                seconds=result.seconds / len(task.pipelines),
-                reply=result.reply,
-                cut=result.cut,
-            )
+def _answers(task: Task, result: TaskAnswer, normalization: str) -> Iterator[Answer]:
+    """The answer of each pipeline that shares a task."""
+    for pipeline in task.pipelines:
+        yield Answer(
+            pipeline=pipeline.id,
+            question=task.question.id,
+            chosen=result.chosen,
+            correct=result.chosen == task.question.key,
+            normalization=normalization if result.likelihoods.sums else "",
+            log_likelihoods=result.likelihoods.sums,
+            choice_tokens=result.likelihoods.tokens,
+            unconditional=result.unconditional,
+            passages=task.passages[: result.read],
+            prompt_tokens=result.likelihoods.prompt_tokens,
+            seconds=result.seconds / len(task.pipelines),
+            reply=result.reply,
+            cut=result.cut,
+        )
 
 
 def chunks_digest(chunks: Sequence[Chunk]) -> str:

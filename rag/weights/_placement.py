@@ -38,7 +38,7 @@ class Placement(NamedTuple):
         options: dict[str, Any] = {"dtype": self.dtype}
         if self.quantized == W8A8:
             # The layers are turned into integers one by one; half the bytes are read before that.
-            return {"dtype": _half()}
+            return {"dtype": _dtype("bfloat16", self.device)}
         if self.spread or self.quantized or packed:
             options["device_map"] = "auto" if self.spread else {"": self.device}
         if self.quantized or packed:
@@ -130,9 +130,3 @@ def _dtype(dtype: str, device: Any) -> Any:
     if device.type == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
     return torch.bfloat16 if device.type == "cpu" and fast_bfloat16() else torch.float32
-
-
-def _half() -> Any:
-    import torch
-
-    return torch.bfloat16

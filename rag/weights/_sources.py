@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import re
 import socket
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from examcore import first_error_line
-from rag.weights._embedded import Progress, is_embedded, locate_weights
-
-_reachable: dict[str, bool] = {}
-"""Hosts that were tried."""
+from rag.weights._embedded import is_embedded, locate_weights
 
 
 def hub_offline(place: str) -> bool:
@@ -28,14 +26,16 @@ def hub_offline(place: str) -> bool:
     host = endpoint.hostname or "huggingface.co"
     if urllib.request.getproxies().get(endpoint.scheme):
         return False
-    if host not in _reachable:
-        port = endpoint.port or (443 if endpoint.scheme == "https" else 80)
-        try:
-            socket.create_connection((host, port), timeout=5).close()
-            _reachable[host] = True
-        except OSError:
-            _reachable[host] = False
-    return not _reachable[host]
+    return not _answers(host, endpoint.port or (443 if endpoint.scheme == "https" else 80))
+
+
+@functools.cache
+def _answers(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+    except OSError:
+        return False
+    return True
 
 
 @contextlib.contextmanager
@@ -76,13 +76,13 @@ class WeightSource(NamedTuple):
         return str(Path(self.location) / self.gguf) if self.gguf else self.location
 
 
-def find_source(name: str, progress: Progress | None = None) -> WeightSource:
+def find_source(name: str) -> WeightSource:
     """The source that a model's name stands for; embedded weights are downloaded when they are not here.
 
-    Raises ValueError or OSError in one line for a name that stands for no language model. `progress` gets bytes.
+    Raises ValueError or OSError in one line for a name that stands for no language model.
     """
     if is_embedded(name):
-        path = locate_weights(name, progress)
+        path = locate_weights(name)
         if path.suffix != ".gguf":
             raise ValueError(f"model {name}: is an encoder; wanted a language model")
         return WeightSource(str(path.parent), path.name)
@@ -130,19 +130,19 @@ MAX_LISTED_FILES = 12
 
 def load_tokenizer(name: str) -> Any:
     """The tokenizer of a model in a folder or on the hub; raises ValueError or OSError in one line."""
-    from transformers import AutoTokenizer
-
     source = find_source(name)
-    options = {"gguf_file": source.gguf} if source.gguf else {"local_files_only": hub_offline(source.location)}
     with quiet_libraries():
-        tokenizer = checked_tokenizer(lambda: AutoTokenizer.from_pretrained(source.location, **options), source)
+        tokenizer = tokenizer_of(source)
     return with_working_template(tokenizer, source)
 
 
-def checked_tokenizer(load: Callable[[], Any], source: WeightSource) -> Any:
-    """What `load` returns; ValueError in one line when it fails or returns a tokenizer without a vocabulary."""
+def tokenizer_of(source: WeightSource) -> Any:
+    """The tokenizer beside some weights; ValueError in one line when there is none, or one without a vocabulary."""
+    from transformers import AutoTokenizer
+
+    options = {"gguf_file": source.gguf} if source.gguf else {"local_files_only": hub_offline(source.location)}
     try:
-        tokenizer = load()
+        tokenizer = AutoTokenizer.from_pretrained(source.location, **options)
     except Exception as error:  # each tokenizer class fails in its own way; the user reads one line
         raise ValueError(f"model {source}: {_failure(source, error)}") from error
     if tokenizer is None or not tokenizer.get_vocab():
@@ -155,13 +155,19 @@ def with_working_template(tokenizer: Any, source: WeightSource, chat: bool = Tru
     if not chat:
         tokenizer.chat_template = None
     elif tokenizer.chat_template:
-        turn = [{"role": "user", "content": "?"}]
         try:
-            tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
+            chat_text(tokenizer, [{"role": "user", "content": "?"}])
         except Exception as error:  # a template is a program of its own and raises what it likes
             wanted = "wanted one for a turn, or plain prompts (chat: false in the grid)"
             raise ValueError(f"model {source}: its chat template fails: {first_error_line(error)}; {wanted}") from error
     return tokenizer
+
+
+def chat_text(tokenizer: Any, messages: list[dict[str, str]]) -> str:
+    """The messages by the tokenizer's chat template, up to where the reply begins; without thoughts before it."""
+    return str(
+        tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, enable_thinking=False)
+    )
 
 
 def _failure(source: WeightSource, error: Exception) -> str:

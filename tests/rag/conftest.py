@@ -21,6 +21,12 @@ TEXT = (
 ) * 4
 
 
+@pytest.fixture(autouse=True)
+def own_embeddings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep a test's embeddings in its own folder: encoders of one name differ between tests."""
+    monkeypatch.setattr("rag.retrieval._dense.cache_folder", lambda: tmp_path)
+
+
 def _tokenizer(chat: bool) -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast

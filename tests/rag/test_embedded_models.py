@@ -66,6 +66,6 @@ def test_dense_retriever_ranks_by_meaning(tmp_path: Path) -> None:
     assert vectors.shape == (3, 384)
     assert (vectors**2).sum(axis=1) == pytest.approx([1, 1, 1], abs=1e-5)
     chunks = [Chunk(f"c{n}", "d", text, 0, 9) for n, text in enumerate(texts)]
-    dense = build_retriever("dense", chunks, cache_dir=tmp_path)
+    dense = build_retriever("dense", chunks)
     question = Question("q", "How did share prices develop?", ("a", "b"), 0)
     assert [chunk.id for chunk in dense.retrieve(question, 1)] == ["c1"]

@@ -37,7 +37,7 @@ def test_offline_hub_name_fails_at_once_with_one_line(monkeypatch: pytest.Monkey
 def test_unreachable_hub_is_noticed_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setattr(hub, "_reachable", {})
+    hub._answers.cache_clear()
     for variable in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(variable)
     assert hub.hub_offline("org/model")

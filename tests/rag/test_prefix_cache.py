@@ -85,8 +85,8 @@ def test_bytes_are_counted_once_and_the_longest_unused_go_first(network: Any) ->
     alone = full.size
     full.encode(LONG)
     assert full.size < 2 * alone
-    held = [tensor for block in full.blocks.values() for tensor in (*block.keys, *block.values)]
-    held += [block.logits for block in full.blocks.values() if block.logits is not None]
+    held = [tensor for block in full.blocks._blocks.values() for tensor in (*block.keys, *block.values)]
+    held += [block.logits for block in full.blocks._blocks.values() if block.logits is not None]
     assert full.size == sum(tensor.untyped_storage().nbytes() for tensor in held)
     small, seen = PrefixCache(network, block=16, keep=alone), counted(network)
     for ids in (OTHER, LONG, OTHER):

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-
-pytest.importorskip("ir_measures")
-
-from dataclasses import replace
 
 from examcore import STEM, Chunk, Query, Question
 from rag import ClosedBook
@@ -51,6 +48,18 @@ def test_several_sources_share_the_gain_that_is_possible() -> None:
     ideal = 1 + 1 / math.log2(3) + 1 / 2
     assert found["ndcg@10"] == pytest.approx([(1 / math.log2(3) + 1 / math.log2(6)) / ideal, 1.0])
     assert found["mrr@10"] == pytest.approx([0.5, 1.0])
+
+
+def test_measures_are_those_of_ir_measures() -> None:
+    ir = pytest.importorskip("ir_measures")
+    ranks = ((2, 5, 9), (1, 2, 3), (), (7,), (4, 10))
+    found = ranked(*ranks, sources=3).measured()
+    wanted = {"hit@3": ir.Success @ 3, "mrr@10": ir.RR @ 10, "ndcg@10": ir.nDCG @ 10}
+    for place, mine in enumerate(ranks):
+        sources = [ir.Qrel("q", f"at {rank}", 1) for rank in (*mine, *range(11, 14 - len(mine)))]
+        results = [ir.ScoredDoc("q", f"at {rank}", -float(rank)) for rank in range(1, 11)]
+        for name, measure in wanted.items():
+            assert found[name][place] == pytest.approx(ir.calc_aggregate([measure], sources, results)[measure])
 
 
 def test_ranks_below_the_cutoff_are_worth_nothing_and_cutoffs_below_the_lists_are_left_out() -> None:

@@ -65,11 +65,9 @@ def _pooled(folder: str, kind: str, text: str) -> Any:
 
 
 def test_the_parts_of_dpr_are_compared_by_inner_product(
-    folders: dict[str, str], chunks: list[Chunk], questions: list[Question], tmp_path: Path
+    folders: dict[str, str], chunks: list[Chunk], questions: list[Question]
 ) -> None:
-    siam = build_retriever(
-        "siam", chunks, encoder=folders["passages"], query_encoder=folders["questions"], cache_dir=tmp_path
-    )
+    siam = build_retriever("siam", chunks, encoder=folders["passages"], query_encoder=folders["questions"])
     rows = [_pooled(folders["passages"], "DPRContextEncoder", f"{one.title}\n{one.text}") for one in chunks]
     passages = np.stack([row.pooler_output[0].numpy() for row in rows])
     assert passages.shape == (6, 8)
@@ -85,11 +83,9 @@ def test_a_text_longer_than_the_encoder_reads_is_cut(folders: dict[str, str]) ->
 
 
 def test_encoders_of_two_models_are_refused(
-    folders: dict[str, str], chunks: list[Chunk], questions: list[Question], tmp_path: Path
+    folders: dict[str, str], chunks: list[Chunk], questions: list[Question]
 ) -> None:
-    mixed = build_retriever(
-        "dense", chunks, encoder=folders["wider"], query_encoder=folders["questions"], cache_dir=tmp_path
-    )
+    mixed = build_retriever("dense", chunks, encoder=folders["wider"], query_encoder=folders["questions"])
     with pytest.raises(ValueError, match=r"retriever dense: question 'q-oder': encoder .* gives 8 numbers and .* 12"):
         mixed.retrieve(questions[0], 1)
 
@@ -97,7 +93,7 @@ def test_encoders_of_two_models_are_refused(
 def test_multiqa_is_a_sentence_encoder(
     folders: dict[str, str], chunks: list[Chunk], questions: list[Question], tmp_path: Path
 ) -> None:
-    multiqa = build_retriever("multiqa", chunks, encoder=folders["sentences"], cache_dir=tmp_path)
+    multiqa = build_retriever("multiqa", chunks, encoder=folders["sentences"])
     vectors = embed([f"{one.title}\n{one.text}" for one in chunks], encoder=folders["sentences"], cache_dir=tmp_path)
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(6), abs=1e-5)
     for question in questions:
@@ -108,14 +104,14 @@ def test_multiqa_is_a_sentence_encoder(
 
 @pytest.mark.parametrize("kind", ["dpr", "dprv2", "bm25"])
 def test_a_cross_encoder_orders_what_the_first_stage_found(
-    kind: str, folders: dict[str, str], chunks: list[Chunk], questions: list[Question], tmp_path: Path
+    kind: str, folders: dict[str, str], chunks: list[Chunk], questions: list[Question]
 ) -> None:
     encoder = {
         "dpr": {"encoder": folders["passages"], "query_encoder": folders["questions"]},
         "dprv2": {"encoder": folders["sentences"]},
         "bm25": {},
     }[kind]
-    retriever = build_retriever(kind, chunks, reranker=folders["ranker"], cache_dir=tmp_path, **encoder)  # type: ignore[arg-type]
+    retriever = build_retriever(kind, chunks, reranker=folders["ranker"], **encoder)  # type: ignore[arg-type]
 
     def relevance(question: Question, chunk: Chunk) -> float:
         import torch

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -103,7 +102,7 @@ def address(request: pytest.FixtureRequest) -> Iterator[Callable[[Sequence[Chunk
 
 
 @pytest.fixture
-def making(tmp_path: Path, address: Callable[[Sequence[Chunk]], str]) -> Callable[[str], Make]:
+def making(address: Callable[[Sequence[Chunk]], str]) -> Callable[[str], Make]:
     def of(name: str) -> Make:
         if name == "endpoint":
             return lambda chunks: build_retriever(address(chunks), chunks)
@@ -111,7 +110,7 @@ def making(tmp_path: Path, address: Callable[[Sequence[Chunk]], str]) -> Callabl
             return lambda chunks: ThirdPartyRetriever(chunks, as_search(adapters(chunks)[name], name), name)
         kind = name.removesuffix("-reranked")
         options = {"reranker": "fake"} if name in RERANKED else {}
-        return lambda chunks: build_retriever(kind, chunks, encoder="fake", cache_dir=tmp_path, **options)  # type: ignore[arg-type]
+        return lambda chunks: build_retriever(kind, chunks, encoder="fake", **options)  # type: ignore[arg-type]
 
     return of
 

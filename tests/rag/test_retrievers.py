@@ -12,7 +12,7 @@ from rag import build_retriever
 from rag.retrieval import _dense as encoders
 from rag.retrieval._dense import Dense
 from rag.retrieval._fusion import CrossEncoder, Hybrid, Reranked
-from rag.retrieval._kinds import KINDS, PRESETS, encoders_of, parts_of
+from rag.retrieval._kinds import KINDS, PRESETS, parts_of
 from rag.retrieval._lexical import Bm25, Lsa, TfIdf, TfIdfTable, stemmed_words
 from rag.servers import ServerOptions
 from tests.rag.letter_pairs import FakeEncoder, bag_of_letters
@@ -24,9 +24,9 @@ def fake_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoders, "_load", lambda _: FakeEncoder())
 
 
-def test_searching_retrievers_find_the_source(chunks: list[Chunk], questions: list[Question], tmp_path: Path) -> None:
+def test_searching_retrievers_find_the_source(chunks: list[Chunk], questions: list[Question]) -> None:
     for kind in ("oracle", "bm25", "tfidf", "lsa", "dense", "hybrid"):
-        retriever = build_retriever(kind, chunks, encoder="fake", cache_dir=tmp_path)
+        retriever = build_retriever(kind, chunks, encoder="fake")
         found = [retriever.retrieve(question, 1)[0].id == question.chunk_id for question in questions]
         assert sum(found) >= 4, kind
 
@@ -160,8 +160,8 @@ def test_lsa_in_all_directions_compares_what_of_a_question_the_passages_span(
         assert Lsa(chunks).retrieve(question, 6) == [chunks[int(place)] for place in wanted]
 
 
-def test_dense_equals_brute_force_cosine(chunks: list[Chunk], questions: list[Question], tmp_path: Path) -> None:
-    dense = Dense(chunks, "fake", tmp_path)
+def test_dense_equals_brute_force_cosine(chunks: list[Chunk], questions: list[Question]) -> None:
+    dense = Dense(chunks, "fake")
     texts = bag_of_letters([f"{chunk.title}\n{chunk.text}" for chunk in chunks])
     for question in questions:
         order = np.argsort(-(texts @ bag_of_letters([question.stem])[0]), kind="stable")
@@ -216,12 +216,12 @@ def test_unknown_kinds_and_misplaced_rerankers_are_refused(chunks: list[Chunk]) 
 def test_presets_stand_for_the_models_of_the_paper() -> None:
     assert PRESETS == ("siam", "multiqa", "dpr", "dprv2")
     lfqa = ("vblagoje/dpr-ctx_encoder-single-lfqa-base", "vblagoje/dpr-question_encoder-single-lfqa-base")
-    assert encoders_of(parts_of("siam")) == encoders_of(parts_of("dpr")) == list(lfqa)
-    assert encoders_of(parts_of("multiqa")) == ["sentence-transformers/multi-qa-MiniLM-L6-cos-v1"]
+    assert parts_of("siam").encoders == parts_of("dpr").encoders == list(lfqa)
+    assert parts_of("multiqa").encoders == ["sentence-transformers/multi-qa-MiniLM-L6-cos-v1"]
     assert [parts_of(kind).reranker for kind in ("siam", "dprv2")] == ["", "cross-encoder/ms-marco-MiniLM-L-6-v2"]
     # Another passage encoder is not asked with DPR's question encoder.
-    assert encoders_of(parts_of("siam", encoder="org/mine")) == ["org/mine"]
-    assert encoders_of(parts_of("bm25")) == []
+    assert parts_of("siam", encoder="org/mine").encoders == ["org/mine"]
+    assert parts_of("bm25").encoders == []
 
 
 def test_embedded_weights_of_another_kind_are_refused(chunks: list[Chunk], monkeypatch: pytest.MonkeyPatch) -> None:

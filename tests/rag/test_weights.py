@@ -19,8 +19,8 @@ from rag.weights._embedded import (
     find_weights,
     locate_weights,
     missing_bytes,
+    scratch_folder,
 )
-from rag.weights._scratch_folder import scratch_folder
 
 CONTENT = (b"first part, ", b"second part, ", b"third part")
 DIGEST = hashlib.sha256(b"".join(CONTENT)).hexdigest()
