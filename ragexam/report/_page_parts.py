@@ -204,30 +204,41 @@ def filter_menu(label: str, of: dict[str, str], empty: str = "–") -> FilterMen
 
 
 @dataclass(frozen=True)
-class PlainTable:
-    """A small table of texts: the first cell of a row heads it, the others are numbers."""
+class ChanceBar:
+    """The probability of a level to be best: `share` in whole percent, and as text."""
 
-    caption: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    name: str
+    share: int
+    text: str
+
+
+@dataclass(frozen=True)
+class PageCard:
+    """A name or a number in large print under a heading, a sentence on it, a remark, and bars of chances."""
+
+    heading: str
+    answer: str
+    sentence: str
+    remark: str = ""
+    chances: Sequence[ChanceBar] = ()
 
 
 @dataclass(frozen=True)
 class PageSection:
-    """A section: sentences, warnings, tables, a figure, named facts, and `folded` tables that open by a click."""
+    """A section: sentences, warnings, cards, tables, a figure, named facts, and `folded` tables that open by a click.
 
-    sentences: Sequence[str]
+    `title` heads a part of a section, or a table that opens by a click; `filters` are those of the table's rows.
+    `parts` are sections within this one, and `note` stands at its end.
+    """
+
+    sentences: Sequence[str] = ()
     warnings: Sequence[str] = ()
-    tables: Sequence[PageTable | HeatTable | PlainTable] = ()
+    tables: Sequence[PageTable | HeatTable] = ()
     figure: Picture | None = None
     folded: Sequence[PageTable | HeatTable] = ()
     facts: Sequence[tuple[str, str]] = ()
-
-
-@dataclass(frozen=True)
-class FactList:
-    """Names and values under a title; a `long` one is folded away."""
-
-    title: str
-    facts: Sequence[tuple[str, str]]
-    long: bool = False
+    cards: Sequence[PageCard] = ()
+    parts: Sequence[PageSection] = ()
+    filters: TableFilters | None = None
+    title: str = ""
+    note: str = ""
