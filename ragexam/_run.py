@@ -59,7 +59,7 @@ from ragexam._steps import Steps
 from ragexam._validity import answered_questions, overlaps_of_people, read_users, validity_step
 
 if TYPE_CHECKING:
-    from ragexam.report import RunSummary
+    from ragexam.report import RunFindings
 
 HERE = EngineOptions()
 """Exams are sat in this process where nothing else is said."""
@@ -67,8 +67,8 @@ POOL_ONLY = "fewer survived than the pool takes"
 """Why the last questions are dropped where all would go into the pool."""
 
 
-def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) -> RunSummary:
-    """Do what is left to do of a run and return the summary that `run.json` keeps; `engine` says where it is sat."""
+def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) -> RunFindings:
+    """Do what is left to do of a run and return what was found in it; `engine` says where it is sat."""
     folder = RunFolder(config.run)
     _need_inputs(config, folder)
     with folder.held():
@@ -243,22 +243,23 @@ def measure_steps(steps: Steps, config: Config) -> None:
     steps.do("prune", pruning, [folder.pruned / "prune.json"], lambda report: prune_run(folder, config, report))
 
 
-def report_step(steps: Steps) -> RunSummary:
+def report_step(steps: Steps) -> RunFindings:
     """Write the summary into the record, then the page that shows it."""
-    from ragexam.report import analyse_run, summarize, write_report
+    from ragexam.report import analyse_run, write_report
 
     def write(_: ReportProgress) -> None:
         write_report(findings)
 
     record = steps.record
     findings = analyse_run(steps.folder.path)
-    record.content["summary"] = summarize(findings).record()
+    record.content["summary"] = findings.record()
     record.save()
     steps.do("report", {"at": time.time()}, [steps.folder.report], write)
-    summary = replace(summarize(findings), seconds=record.seconds, process=record.content["process"])
-    record.content["summary"] = summary.record()
+    # Time and memory of the report itself are in the record by now.
+    findings = replace(findings, evidence=replace(findings.evidence, record=record.content))
+    record.content["summary"] = findings.record()
     record.save()
-    return summary
+    return findings
 
 
 def _corpus_table(steps: Steps) -> CorpusTable:
