@@ -123,6 +123,8 @@ def _baseline(heading: str, found: Baseline, how: str) -> PageCard:
     return PageCard(heading, percent(found.accuracy), f"{how}: {verdict} ({luck})")
 
 
+_LONG = 20
+"""Facts beyond which a list is folded away."""
 _ROLES = {"model": "wrote", "writer": "wrote", "verifier": "checked", "judge": "checked"}
 """Entries of a question's metadata that name a model, and what that model did."""
 
@@ -139,7 +141,9 @@ def provenance(evidence: RunEvidence) -> list[PageSection]:
     if evidence.seconds:
         facts = [(name, duration(seconds)) for name, seconds in evidence.seconds.items() if seconds]
         parts["Time"] = [*facts, ("in all", duration(sum(evidence.seconds.values())))]
-    found = [PageSection(title=title, facts=facts) for title, facts in parts.items() if facts]
+    found = [
+        PageSection(title=title, facts=facts, is_folded=len(facts) > _LONG) for title, facts in parts.items() if facts
+    ]
     return found or [PageSection(title="Record", facts=[("run.json", "absent")])]
 
 

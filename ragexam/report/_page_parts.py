@@ -224,11 +224,31 @@ class PageCard:
 
 
 @dataclass(frozen=True)
+class QuestionCard:
+    """A question as the page shows it.
+
+    `stem` is empty where the heading holds it whole, `passage` where it is left out; filters look for the `tokens`.
+    """
+
+    number: int
+    heading: str
+    stem: str
+    choices: Sequence[tuple[str, bool]]
+    passage: str
+    tokens: str = ""
+    faults: Sequence[str] = ()
+    best: bool = False
+    pruned: bool = False
+    reasons: Sequence[str] = ()
+    facts: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class PageSection:
     """A section: sentences, warnings, cards, tables, a figure, named facts, and `folded` tables that open by a click.
 
-    `title` heads a part of a section, or a table that opens by a click; `filters` are those of the table's rows.
-    `parts` are sections within this one, and `note` stands at its end.
+    `parts` are sections within it, each under a `title`; one that `is_folded` opens by a click, too. `filters` are
+    those of its rows and questions, and `note` stands at its end.
     """
 
     sentences: Sequence[str] = ()
@@ -238,7 +258,9 @@ class PageSection:
     folded: Sequence[PageTable | HeatTable] = ()
     facts: Sequence[tuple[str, str]] = ()
     cards: Sequence[PageCard] = ()
+    questions: Sequence[QuestionCard] = ()
     parts: Sequence[PageSection] = ()
     filters: TableFilters | None = None
     title: str = ""
     note: str = ""
+    is_folded: bool = False

@@ -28,6 +28,8 @@ from ragexam.report._page_parts import (
 from ragexam.report._response_scores import NOTHING, bound_of, facets_of, pipelines_of, row_interval
 
 ID = "pipeline-list"
+FEW = 12
+"""Pipelines up to which the list stands open."""
 
 
 def pipelines_section(scores: pd.DataFrame, model: FittedModel | None, costs: pd.DataFrame) -> PageSection:
@@ -59,6 +61,7 @@ def pipelines_section(scores: pd.DataFrame, model: FittedModel | None, costs: pd
         best_pipelines(model, scores),
         tables=(PageTable(caption, column_heads(*heads), rows, sortable=True, headed=False),),
         filters=TableFilters(ID, "pipelines", tuple(shown)),
+        is_folded=len(rows) > FEW,
         title=f"All {len(rows)} pipelines{', with ability' if model is not None else ''}",
     )
 
