@@ -88,23 +88,17 @@ def read_evidence(run: Path) -> RunEvidence:
     _check_same_exam(folder, questions, scores)
     if "retriever" in scores.columns:
         scores["retriever"] = scores["retriever"].replace(renamed)
-    missing: list[str] = []
     model = read_fitted_model(folder.fit, renamed) if (folder.fit / "fit.json").is_file() else None
-    if model is None:
-        missing.append("No measurement model was fitted: the verdict comes from accuracy alone.")
     pruned = _json(folder.pruned / "prune.json")
-    if pruned is None:
-        missing.append("The exam was not pruned, so there is nothing to say about a shorter one.")
-    dropped: tuple[Dropped, ...] = ()
-    if folder.dropped.is_file():
-        dropped = tuple(read_dropped(folder.dropped))
-    else:
-        missing.append("There is no record of dropped questions.")
+    dropped = tuple(read_dropped(folder.dropped)) if folder.dropped.is_file() else ()
     answers = read_answers(folder.answers, questions)
-    if answers is None:
-        missing.append("There is no answers.sqlite: the choices, the passages read and the costs are unknown.")
-    if record is None:
-        missing.append("There is no run.json, so how the run was made is not known.")
+    absent = {
+        "No measurement model was fitted: the verdict comes from accuracy alone.": model is None,
+        "The exam was not pruned, so there is nothing to say about a shorter one.": pruned is None,
+        "There is no record of dropped questions.": not folder.dropped.is_file(),
+        "There is no answers.sqlite: the choices, the passages read and the costs are unknown.": answers is None,
+        "There is no run.json, so how the run was made is not known.": record is None,
+    }
     return RunEvidence(
         folder=folder,
         questions=questions,
@@ -115,7 +109,7 @@ def read_evidence(run: Path) -> RunEvidence:
         record=record or {},
         n_documents=_count_lines(folder.corpus),
         n_chunks=_count_lines(folder.chunks),
-        missing=tuple(missing),
+        missing=tuple(sentence for sentence, is_absent in absent.items() if is_absent),
         answers=answers,
         retrieval=_retrieval(folder.retrieval, searched_questions(questions, dropped)),
         validity=_validity(folder.validity),
