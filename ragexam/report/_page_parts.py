@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from matplotlib.axes import Axes
 
 from examcore import IntervalEstimate
-from examcore.page import HeatTable, clipped, percent, points
+from examcore.page import HeatTable, clipped, percent, percent_range, points, signed, signed_range
 from irt import plots
 
 LONGEST_OPTION = 60
@@ -171,6 +171,18 @@ def percent_cell(share: float) -> TableCell:
 def points_cell(change: IntervalEstimate) -> TableCell:
     """A difference of accuracies in percentage points."""
     return number_cell(points(change), change.estimate)
+
+
+def share_cell(share: IntervalEstimate) -> TableCell:
+    """A share with its interval in percent; a dash where there is none."""
+    text = f"{percent(share.estimate)} ({percent_range(share)})" if math.isfinite(share.estimate) else "–"
+    return number_cell(text, share.estimate)
+
+
+def change_cell(change: IntervalEstimate) -> TableCell:
+    """A difference with its interval; a dash where there is none."""
+    text = f"{signed(change.estimate)} ({signed_range(change)})" if math.isfinite(change.estimate) else "–"
+    return number_cell(text, change.estimate)
 
 
 def interval_cell(low: float, at: float, high: float, reach: float) -> TableCell:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from examcore import Question
-from examcore.page import clipped, percent, percent_range, plain_number
+from examcore.page import clipped, plain_number
 from irt import kernels
 from ragexam.report._fitted_model import FittedModel, interval_of
 from ragexam.report._page_parts import (
@@ -20,6 +20,7 @@ from ragexam.report._page_parts import (
     TableRow,
     column_heads,
     number_cell,
+    share_cell,
     table_row,
 )
 from ragexam.report._response_scores import NOTHING, accuracy
@@ -116,12 +117,11 @@ def _table(
 def _row(
     name: str, ids: Sequence[str], scores: pd.DataFrame, draws: tuple[tuple[str, ...], np.ndarray] | None
 ) -> TableRow:
-    right = accuracy(scores[scores["item"].isin(ids)])
     count = f"{len(ids)}{' (few)' if len(ids) < FEW else ''}"
     cells: list[TableCell | str] = [
         clipped(name, 60) or "no label",
         number_cell(count, len(ids)),
-        number_cell(f"{percent(right.estimate)} ({percent_range(right)})", right.estimate),
+        share_cell(accuracy(scores[scores["item"].isin(ids)])),
     ]
     if draws is not None:
         known = set(ids)

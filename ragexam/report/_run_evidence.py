@@ -40,36 +40,26 @@ class RunEvidence:
     @property
     def notes(self) -> list[str]:
         """What a reader must be told of how the exam was written and sat."""
-        return [*self._part("usage").get("notes", []), *self.sitting.get("notes", [])]
-
-    @property
-    def sitting(self) -> Mapping[str, Any]:
-        """What `run.json` says of how the answers came about."""
-        return self._part("sitting")
-
-    @property
-    def configuration(self) -> Mapping[str, Any]:
-        """The configuration that `run.json` keeps."""
-        return self._part("configuration")
-
-    @property
-    def process(self) -> Mapping[str, float]:
-        """The most memory a process of the run took, in bytes, and the longest time it said nothing, in seconds."""
-        return self._part("process")
+        return [*self.part("usage").get("notes", []), *self.part("sitting").get("notes", [])]
 
     @property
     def tokens_read_per_question(self) -> float | None:
         """Tokens that models read for each question written; None where that is not known."""
-        found: float | None = self._part("statistics").get("cost", {}).get("tokens_read_per_question")
+        found: float | None = self.part("statistics").get("cost", {}).get("tokens_read_per_question")
         return found
 
     @property
     def seconds(self) -> Mapping[str, float]:
         """Seconds per step of the run."""
-        steps = self._part("steps")
+        steps = self.part("steps")
         return {str(name): float(step.get("seconds", 0.0)) for name, step in steps.items() if isinstance(step, Mapping)}
 
-    def _part(self, name: str) -> Mapping[str, Any]:
+    def part(self, name: str) -> Mapping[str, Any]:
+        """A part of `run.json`, empty where it has none.
+
+        `sitting` says how the answers came about, `process` the most memory that a process of the run took, in bytes,
+        and the longest time it said nothing, in seconds.
+        """
         found = self.record.get(name)
         return found if isinstance(found, Mapping) else {}
 

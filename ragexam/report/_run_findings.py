@@ -56,7 +56,7 @@ class RunFindings:
     @cached_property
     def overlap(self) -> float:
         """The mean share of the content words of what retrievers searched for that stand in the passages."""
-        grid = self.evidence.configuration.get("grid", {})
+        grid = self.evidence.part("configuration").get("grid", {})
         kinds = grid.get("queries", QUERIES)
         shares = overlaps(self.evidence.questions, kinds if isinstance(kinds, str) else kinds[0])
         return sum(shares) / len(shares) if shares else math.nan
@@ -70,7 +70,7 @@ class RunFindings:
     def costs(self) -> pd.DataFrame:
         """`student,tokens,seconds,cost` of each pipeline; see `pipeline_costs`."""
         evidence = self.evidence
-        return pipeline_costs(evidence.answers, evidence.scores, prices_of(evidence.configuration))
+        return pipeline_costs(evidence.answers, evidence.scores, prices_of(evidence.part("configuration")))
 
     @cached_property
     def frontier(self) -> CostFrontier | None:
@@ -94,7 +94,7 @@ class RunFindings:
 
     def record(self) -> dict[str, object]:
         """The few numbers that `run.json` keeps, as JSON types; numbers that cannot be said are null."""
-        evidence, exam, process = self.evidence, self.exam, self.evidence.process
+        evidence, exam, process = self.evidence, self.exam, self.evidence.part("process")
         return {
             "n_questions": len(evidence.questions),
             "n_pipelines": len(self.accuracy),
@@ -109,7 +109,7 @@ class RunFindings:
             "best": {verdict.facet: _best(verdict) for verdict in self.verdicts},
             "verdict": sentences(self.verdicts, self.own_words),
             "converged": None if evidence.model is None else evidence.model.converged,
-            **{name: evidence.sitting.get(name, {}) for name in ("unparsed", "truncated")},
+            **{name: evidence.part("sitting").get(name, {}) for name in ("unparsed", "truncated")},
             "notes": evidence.notes,
             "seconds": dict(evidence.seconds),
             "tokens_read_per_question": evidence.tokens_read_per_question,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from examcore.page import chance, clipped, joined, p_value, plain_number, points, signed, signed_range
+from examcore.page import chance, clipped, joined, p_value, plain_number, points, signed
 from irt.plots import records
 from ragexam.report._component_names import facet_name, facet_plural, level_name
 from ragexam.report._component_verdicts import FacetVerdict
@@ -16,6 +16,7 @@ from ragexam.report._page_parts import (
     PageSection,
     PageTable,
     TableCell,
+    change_cell,
     column_heads,
     interval_cell,
     number_cell,
@@ -224,7 +225,7 @@ def _ability_cells(row: Mapping[Any, Any], reach: float) -> list[TableCell]:
     verdict = ("risen" if change.estimate > 0 else "fallen") if change.excludes_zero else "no clear change"
     return [
         *(number_cell(signed(row[name]), row[name]) for name in ("before", "after") if name in row),
-        number_cell(f"{signed(change.estimate)} ({signed_range(change)})", change.estimate),
+        change_cell(change),
         interval_cell(change.low, change.estimate, change.high, reach),
         TableCell(verdict, kind="told"),
     ]
