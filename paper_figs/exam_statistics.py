@@ -47,10 +47,10 @@ def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     return [PaperTable("exam_statistics", "Exams", NOTE, data, heads, rows)]
 
 
-PaperRuns = dict[str, tuple[float, float, float, float]]
+Attributes = dict[str, tuple[float, float, float, float]]
 
 
-def _counts(run: TaskResults) -> PaperRuns:
+def _counts(run: TaskResults) -> Attributes:
     told = run.statistics
     counts = {"In the exam": len(run.questions)}
     if told is not None:
@@ -64,7 +64,7 @@ def _counts(run: TaskResults) -> PaperRuns:
     return {key: (float(count), np.nan, np.nan, np.nan) for key, count in counts.items()}
 
 
-def _baselines(run: TaskResults) -> PaperRuns:
+def _baselines(run: TaskResults) -> Attributes:
     """From the key and the lengths in words of each choice, of which several may be the longest."""
     table = run.questions
     positions = table["key"].value_counts()
@@ -80,7 +80,7 @@ def _longest(question: Mapping[Hashable, Any]) -> float:
     return float(top[int(question["key"])]) / float(top.sum())
 
 
-def _lengths(run: TaskResults) -> PaperRuns:
+def _lengths(run: TaskResults) -> Attributes:
     table, told = run.questions, run.statistics or {}
     n, choices = len(table), np.concatenate([np.asarray(one, float) for one in table["choice_words"]])
     found = {

@@ -52,19 +52,13 @@ def read_answers(path: Path, questions: Sequence[Question]) -> pd.DataFrame | No
     if not path.is_file():
         return None
     written_from = {question.id: question.chunk_id for question in questions}
+    rows = []
     with AnswerStore(path) as store:
-        answers = [one for one in store.answers() if one.question in written_from]
-    sources = [(written_from[one.question], one.passages) for one in answers]
-    return pd.DataFrame(
-        {
-            "student": [one.pipeline for one in answers],
-            "item": [one.question for one in answers],
-            "chosen": [one.chosen for one in answers],
-            "source": [float(source in passages) if source else math.nan for source, passages in sources],
-            "prompt_tokens": [one.prompt_tokens for one in answers],
-            "seconds": [one.seconds for one in answers],
-        }
-    )
+        for one in store.answers():
+            if (source := written_from.get(one.question)) is not None:
+                read = float(source in one.passages) if source else math.nan
+                rows.append((one.pipeline, one.question, one.chosen, read, one.prompt_tokens, one.seconds))
+    return pd.DataFrame(rows, columns=["student", "item", "chosen", "source", "prompt_tokens", "seconds"])
 
 
 def reading_table(scores: pd.DataFrame, answers: pd.DataFrame | None) -> pd.DataFrame:
