@@ -65,17 +65,18 @@ def heading(text: str) -> PaperRow:
     return PaperRow((PaperCell(text),), heading=True)
 
 
-def rows_by_task(
-    data: pd.DataFrame, tasks: Sequence[str], cell: Callable[[Mapping[Hashable, Any]], str]
-) -> tuple[PaperRow, ...]:
+def table_by_task(
+    file: str, title: str, note: str, data: pd.DataFrame, cell: Callable[[Mapping[Hashable, Any]], str]
+) -> PaperTable:
     """A line for each `attribute` under the heading of its `group`, with a cell for each `task`; a dash without one."""
+    tasks = data["task"].unique()
     rows = []
     for group, part in data.groupby("group", sort=False):
         rows.append(heading(str(group)))
         for attribute, found in part.groupby("attribute", sort=False):
             cells = {one["task"]: cell(one) for one in found.to_dict("records")}
             rows.append(row(name(str(attribute)), *(cells.get(task, DASH) for task in tasks)))
-    return tuple(rows)
+    return PaperTable(file, title, note, data, ("", *map(name, tasks)), tuple(rows))
 
 
 def name(text: str) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 from examcore import IntervalEstimate
 from paper_figs._command_line import script
 from paper_figs._question_resampling import jeffreys
-from paper_figs._table_files import DASH, PaperTable, name, number, rows_by_task, with_limits
+from paper_figs._table_files import DASH, PaperTable, number, table_by_task, with_limits
 from paper_figs._task_results import TaskResults
 
 NOTE = (
@@ -42,9 +42,7 @@ def compute(run: TaskResults) -> pd.DataFrame:
 def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     """Attributes by task."""
     data = pd.concat([compute(run) for run in runs], ignore_index=True)
-    rows = rows_by_task(data, [run.task for run in runs], _cell)
-    heads = ("", *(name(run.task) for run in runs))
-    return [PaperTable("exam_statistics", "Exams", NOTE, data, heads, rows)]
+    return [table_by_task("exam_statistics", "Exams", NOTE, data, _cell)]
 
 
 Attributes = dict[str, tuple[float, float, float, float]]
