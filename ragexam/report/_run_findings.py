@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from exam_gen import Baseline, ExamStatistics, exam_statistics, overlaps
+from exam_gen import Baseline, ExamStatistics, exam_statistics
 from examcore import IntervalEstimate
 from rag import QUERIES
-from ragexam._retrieval import OWN_WORDS
+from ragexam._retrieval import OWN_WORDS, mean_overlap
 from ragexam.report._accuracy_tables import pipeline_accuracy
 from ragexam.report._component_verdicts import FacetVerdict, can_judge, choosable, describe, judge_all, sentences
 from ragexam.report._costs_section import CostFrontier, cost_frontier, pipeline_costs, prices_of
@@ -56,10 +56,8 @@ class RunFindings:
     @cached_property
     def overlap(self) -> float:
         """The mean share of the content words of what retrievers searched for that stand in the passages."""
-        grid = self.evidence.part("configuration").get("grid", {})
-        kinds = grid.get("queries", QUERIES)
-        shares = overlaps(self.evidence.questions, kinds if isinstance(kinds, str) else kinds[0])
-        return sum(shares) / len(shares) if shares else math.nan
+        kinds = self.evidence.part("configuration").get("grid", {}).get("queries", QUERIES)
+        return mean_overlap(self.evidence.questions, kinds if isinstance(kinds, str) else kinds[0])
 
     @property
     def own_words(self) -> bool:
