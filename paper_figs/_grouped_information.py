@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from irt import plots
 from paper_figs import _cached_fits as fits
@@ -33,9 +33,6 @@ def plate(
     runs: Sequence[TaskResults], name: str, title: str, caption: str, kind: str, order: Sequence[str]
 ) -> PaperFigure:
     """One panel per task."""
-
-    def draw(ax: Axes, table: pd.DataFrame) -> None:
-        plots.grouped_information(ax, table, order)
-
+    draw = partial(plots.grouped_information, order=order)
     panels = tuple(FigurePanel(information(run, kind, order), draw, run.task) for run in runs)
     return PaperFigure(name, title, f"{caption} {SCALE}", panels)

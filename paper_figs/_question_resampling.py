@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import beta
 
 import irt
-from examcore import IntervalEstimate
+from examcore import IntervalEstimate, percentile_interval
 from irt import Floats
 
 INTERVAL = 0.9
@@ -36,17 +36,12 @@ def shares(data: irt.ResponseMatrix, students: Sequence[int], how_often: Floats)
 
 def interval(values: Floats) -> IntervalEstimate:
     """The first value, and the middle `INTERVAL` of the others; NaN where undefined."""
-    rest = values[1:][np.isfinite(values[1:])]
-    if not np.isfinite(values[0]) or not rest.size:
-        return IntervalEstimate(float(values[0]), np.nan, np.nan)
-    low, high = np.quantile(rest, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
-    return IntervalEstimate(float(values[0]), float(low), float(high))
+    return percentile_interval(float(values[0]), values[1:], INTERVAL)
 
 
 def posterior(draws: Floats) -> IntervalEstimate:
     """Mean of draws and the middle `INTERVAL` of them."""
-    low, high = np.quantile(draws, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
-    return IntervalEstimate(float(draws.mean()), float(low), float(high))
+    return percentile_interval(float(draws.mean()), draws, INTERVAL)
 
 
 def share_interval(values: Floats, questions: int) -> IntervalEstimate:

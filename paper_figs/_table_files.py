@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -11,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from examcore import IntervalEstimate
+from examcore.page import page_template
 from irt import plots
 
 
@@ -64,17 +65,18 @@ def heading(text: str) -> PaperRow:
     return PaperRow((PaperCell(text),), heading=True)
 
 
-def rows_by_task(
-    data: pd.DataFrame, tasks: Sequence[str], cell: Callable[[Mapping[Hashable, Any]], str]
-) -> tuple[PaperRow, ...]:
+def table_by_task(
+    file: str, title: str, note: str, data: pd.DataFrame, cell: Callable[[Mapping[Hashable, Any]], str]
+) -> PaperTable:
     """A line for each `attribute` under the heading of its `group`, with a cell for each `task`; a dash without one."""
+    tasks = data["task"].unique()
     rows = []
     for group, part in data.groupby("group", sort=False):
         rows.append(heading(str(group)))
         for attribute, found in part.groupby("attribute", sort=False):
             cells = {one["task"]: cell(one) for one in found.to_dict("records")}
             rows.append(row(name(str(attribute)), *(cells.get(task, DASH) for task in tasks)))
-    return tuple(rows)
+    return PaperTable(file, title, note, data, ("", *map(name, tasks)), tuple(rows))
 
 
 def name(text: str) -> str:
@@ -152,11 +154,9 @@ def as_latex(table: PaperTable) -> str:
     return "\n".join([*lines, r"\bottomrule", rf"\end{{{environment}}}", r"\end{table*}", ""])
 
 
-def as_html(table: PaperTable) -> str:
+def as_html(table: PaperTable) -> Markup:
     """The table in HTML, to stand under a heading of its own."""
-    heads = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in table.heads)
-    body = "".join(_html_row(one, table) for one in table.rows)
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    return Markup(page_template("paper_figs", "table.html").render(table=table, plain=_plain))
 
 
 def in_latex(text: str) -> str:
@@ -200,16 +200,3 @@ def _markdown_line(texts: Sequence[str]) -> str:
 
 def _latex_line(texts: Sequence[str]) -> str:
     return " & ".join(texts) + r" \\"
-
-
-def _html_row(one: PaperRow, table: PaperTable) -> str:
-    if one.heading:
-        text = html.escape(_plain(one.cells[0].text))
-        return f'<tr><th scope="rowgroup" class="group" colspan="{len(table.heads)}">{text}</th></tr>'
-    cells = []
-    for place, cell in enumerate(one.cells):
-        text = html.escape(_plain(cell.text))
-        text = f"<strong>{text}</strong>" if cell.strong else text
-        kind = ' class="wide"' if place in table.wide else ""
-        cells.append(f'<th scope="row">{text}</th>' if place == 0 else f"<td{kind}>{text}</td>")
-    return f"<tr>{''.join(cells)}</tr>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from examcore import IntervalEstimate
 from paper_figs import _cached_fits as fits
 from paper_figs._command_line import script
 from paper_figs._question_resampling import interval, shares, weights
-from paper_figs._table_files import PaperTable, name, rows_by_task, with_limits
+from paper_figs._table_files import PaperTable, table_by_task, with_limits
 from paper_figs._task_results import TaskResults, facet_name, level_name
 
 NOTE = (
@@ -49,15 +50,13 @@ def accuracy_contrasts(run: TaskResults) -> pd.DataFrame:
 def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     """Levels by task, first in ability, then in accuracy."""
     data = pd.concat([compute(run) for run in runs], ignore_index=True)
-    tasks = [run.task for run in runs]
     parts = data.sort_values("scale", key=lambda scale: scale != ABILITY, kind="stable")
     named = parts.assign(
         group=parts["facet"].map(facet_name) + ": " + parts["scale"].map(_UNITS),
         attribute=list(map(level_name, parts["facet"], parts["level"])),
     )
-    heads = ("", *(name(task) for task in tasks))
-    rows = rows_by_task(named, tasks, _cell)
-    return [PaperTable("component_abilities", "What components are worth", NOTE, data, heads, rows)]
+    table = table_by_task("component_abilities", "What components are worth", NOTE, named, _cell)
+    return [replace(table, data=data)]
 
 
 def _cell(one: Mapping[Hashable, Any]) -> str:

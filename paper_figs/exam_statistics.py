@@ -11,7 +11,7 @@ import pandas as pd
 from examcore import IntervalEstimate
 from paper_figs._command_line import script
 from paper_figs._question_resampling import jeffreys
-from paper_figs._table_files import DASH, PaperTable, name, number, rows_by_task, with_limits
+from paper_figs._table_files import DASH, PaperTable, number, table_by_task, with_limits
 from paper_figs._task_results import TaskResults
 
 NOTE = (
@@ -42,15 +42,13 @@ def compute(run: TaskResults) -> pd.DataFrame:
 def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     """Attributes by task."""
     data = pd.concat([compute(run) for run in runs], ignore_index=True)
-    rows = rows_by_task(data, [run.task for run in runs], _cell)
-    heads = ("", *(name(run.task) for run in runs))
-    return [PaperTable("exam_statistics", "Exams", NOTE, data, heads, rows)]
+    return [table_by_task("exam_statistics", "Exams", NOTE, data, _cell)]
 
 
-PaperRuns = dict[str, tuple[float, float, float, float]]
+Attributes = dict[str, tuple[float, float, float, float]]
 
 
-def _counts(run: TaskResults) -> PaperRuns:
+def _counts(run: TaskResults) -> Attributes:
     told = run.statistics
     counts = {"In the exam": len(run.questions)}
     if told is not None:
@@ -64,7 +62,7 @@ def _counts(run: TaskResults) -> PaperRuns:
     return {key: (float(count), np.nan, np.nan, np.nan) for key, count in counts.items()}
 
 
-def _baselines(run: TaskResults) -> PaperRuns:
+def _baselines(run: TaskResults) -> Attributes:
     """From the key and the lengths in words of each choice, of which several may be the longest."""
     table = run.questions
     positions = table["key"].value_counts()
@@ -80,7 +78,7 @@ def _longest(question: Mapping[Hashable, Any]) -> float:
     return float(top[int(question["key"])]) / float(top.sum())
 
 
-def _lengths(run: TaskResults) -> PaperRuns:
+def _lengths(run: TaskResults) -> Attributes:
     table, told = run.questions, run.statistics or {}
     n, choices = len(table), np.concatenate([np.asarray(one, float) for one in table["choice_words"]])
     found = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -79,25 +80,21 @@ def draw_information(ax: Axes, table: pd.DataFrame) -> None:
     _finish(ax, table)
 
 
-def draw_groups(panel: str, order: Sequence[str]) -> Callable[[Axes, pd.DataFrame], None]:
-    """How information of the exam is drawn by the groups of one panel."""
-
-    def draw(ax: Axes, table: pd.DataFrame) -> None:
-        rows = _panel(table, panel)
-        peak = rows.groupby("group", sort=False)["value"].max().sort_values(ascending=False)
-        places = group_places(peak.index, order)
-        for group in peak.index:
-            part, place = rows[rows["group"] == group], places[group]
-            colour, dash = plots.COLOURS[place % len(plots.COLOURS)], plots.DASHES[place % len(plots.DASHES)]
-            ax.fill_between(part["theta"], part["low"], part["high"], color=colour, alpha=0.13, linewidth=0)
-            label = f"{plots.shorten(str(group), 18)} ({int(part['questions'].iloc[0])})"
-            ax.plot(part["theta"], part["value"], color=colour, linestyle=dash, linewidth=1.4, label=label)
-        top = min(float(rows["high"].max()), 2.5 * float(rows["value"].max()))
-        ax.set_ylim(-0.06 * top, 1.05 * top)
-        ax.set_ylabel("Information of the exam")
-        _finish(ax, table)
-
-    return draw
+def draw_groups(ax: Axes, table: pd.DataFrame, panel: str, order: Sequence[str]) -> None:
+    """Information of the exam by the groups of one panel."""
+    rows = _panel(table, panel)
+    peak = rows.groupby("group", sort=False)["value"].max().sort_values(ascending=False)
+    places = group_places(peak.index, order)
+    for group in peak.index:
+        part, place = rows[rows["group"] == group], places[group]
+        colour, dash = plots.COLOURS[place % len(plots.COLOURS)], plots.DASHES[place % len(plots.DASHES)]
+        ax.fill_between(part["theta"], part["low"], part["high"], color=colour, alpha=0.13, linewidth=0)
+        label = f"{plots.shorten(str(group), 18)} ({int(part['questions'].iloc[0])})"
+        ax.plot(part["theta"], part["value"], color=colour, linestyle=dash, linewidth=1.4, label=label)
+    top = min(float(rows["high"].max()), 2.5 * float(rows["value"].max()))
+    ax.set_ylim(-0.06 * top, 1.05 * top)
+    ax.set_ylabel("Information of the exam")
+    _finish(ax, table)
 
 
 def build(runs: Sequence[TaskResults]) -> list[PaperFigure]:
@@ -108,8 +105,8 @@ def build(runs: Sequence[TaskResults]) -> list[PaperFigure]:
         panels = (
             FigurePanel(table, draw_curves, "Characteristic curves", 2.6),
             FigurePanel(table, draw_information, "Information of questions", 2.6),
-            FigurePanel(table, draw_groups("word", FORMS), "By question word", 2.8),
-            FigurePanel(table, draw_groups("bloom", LEVELS), "By level of Bloom's taxonomy", 2.8),
+            FigurePanel(table, partial(draw_groups, panel="word", order=FORMS), "By question word", 2.8),
+            FigurePanel(table, partial(draw_groups, panel="bloom", order=LEVELS), "By level of Bloom's taxonomy", 2.8),
         )
         plates.append(PaperFigure(f"irt_plate-{run.slug}", f"Item response model: {run.task}", CAPTION + SCALE, panels))
     return plates

@@ -13,7 +13,7 @@ from paper_figs import _cached_fits as fits
 from paper_figs import held_out
 from paper_figs._command_line import script
 from paper_figs._question_resampling import interval, posterior, shares, weights
-from paper_figs._table_files import PaperTable, name, rows_by_task, with_limits
+from paper_figs._table_files import PaperTable, table_by_task, with_limits
 from paper_figs._task_results import TaskResults
 
 IN_SAMPLE = "2PL on the answers it was fitted to"
@@ -38,9 +38,7 @@ def compute(run: TaskResults) -> pd.DataFrame:
 def build(runs: Sequence[TaskResults]) -> list[PaperTable]:
     """Attributes by task."""
     data = pd.concat([compute(run) for run in runs], ignore_index=True)
-    rows = rows_by_task(data, [run.task for run in runs], _cell)
-    heads = ("", *(name(run.task) for run in runs))
-    return [PaperTable("model_fit", "Fit of the item response model", NOTE, data, heads, rows)]
+    return [table_by_task("model_fit", "Fit of the item response model", NOTE, data, _cell)]
 
 
 def _cell(one: Mapping[Hashable, Any]) -> str:

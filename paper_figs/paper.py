@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import base64
-import html
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from examcore.page import page_template
 from paper_figs import (
     accuracy_by_pipeline,
     accuracy_by_topic,
@@ -64,6 +64,11 @@ class PaperSection(NamedTuple):
     label: str
     made: tuple[PaperFigure | PaperTable, ...]
     lacking: tuple[str, ...]
+
+    @property
+    def anchor(self) -> str:
+        """What the contents link to."""
+        return self.label.lower().replace(" ", "-")
 
 
 class PaperRuns(NamedTuple):
@@ -154,84 +159,12 @@ def _fault(build: Build, run: TaskResults) -> str:
 
 def document(sections: Sequence[PaperSection], found: PaperRuns, folder: Path) -> str:
     """One HTML page without network or scripts; pictures are in it, files beside it."""
-    parts = "".join(_section(section, folder) for section in sections)
-    entries = "".join(f'<li><a href="#{_anchor(one.label)}">{html.escape(one.label)}</a></li>' for one in sections)
-    sizes = {run: f"{len(run.data.students)} pipelines, {len(run.data.items)} questions" for run in found.runs}
-    tasks = "".join(f"<li>{html.escape(f'{one.task}: {size} ({one.folder})')}</li>" for one, size in sizes.items())
-    absent = "".join(f"<li>{html.escape(one)}</li>" for one in found.left_out)
-    left = f"<p>Left out:</p><ul>{absent}</ul>" if absent else ""
-    return _PAGE.format(tasks=tasks, left=left, entries=entries, parts=parts)
 
+    def drawing(plate: PaperFigure) -> str:
+        return base64.b64encode((folder / f"{plate.name}{SCREEN.suffix}.svg").read_bytes()).decode()
 
-def _section(section: PaperSection, folder: Path) -> str:
-    made = "".join(_table(one) if isinstance(one, PaperTable) else _figure(one, folder) for one in section.made)
-    lacking = "".join(f'<p class="note">Not shown: {html.escape(one)}</p>' for one in section.lacking)
-    return f'<section id="{_anchor(section.label)}"><h2>{html.escape(section.label)}</h2>{made}{lacking}</section>'
-
-
-def _table(table: PaperTable) -> str:
-    files = " ".join(f'<a href="{table.name}.{suffix}">{suffix}</a>' for suffix in ("tex", "md", "csv"))
-    return (
-        f'<h3>{html.escape(table.title)}</h3><div class="scroll" tabindex="0" role="region" '
-        f'aria-label="{html.escape(table.title)}">{as_html(table)}</div>'
-        f'<p class="note">{html.escape(table.note)} <span class="files">{files}</span></p>'
-    )
-
-
-def _figure(plate: PaperFigure, folder: Path) -> str:
-    picture = base64.b64encode((folder / f"{plate.name}{SCREEN.suffix}.svg").read_bytes()).decode()
-    files = " ".join(f'<a href="{plate.name}.{suffix}">{suffix}</a>' for suffix in ("pdf", "png", "csv"))
-    wide = "" if len(plate.panels) > 1 or plate.across else ' class="narrow"'
-    return (
-        f'<h3>{html.escape(plate.title)}</h3><figure{wide}><img alt="{html.escape(f"{plate.title}. {plate.caption}")}" '
-        f'src="data:image/svg+xml;base64,{picture}"><figcaption>{html.escape(plate.caption)} '
-        f'<span class="files">{files}</span></figcaption></figure>'
-    )
-
-
-def _anchor(label: str) -> str:
-    return label.lower().replace(" ", "-")
-
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Tables and figures</title>
-<style>
-:root {{ color-scheme: light dark; --ink: #1d2129; --paper: #fff; --line: #c4c9d1; --soft: #59616d; --link: #0b5cad; }}
-@media (prefers-color-scheme: dark) {{
-  :root {{ --ink: #e6e8eb; --paper: #16181c; --line: #444b55; --soft: #a5adb8; --link: #7db8f0; }}
-}}
-body {{ font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  max-width: 70rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere; }}
-a {{ color: var(--link); }}
-nav ul {{ columns: 12rem; }}
-section {{ border-top: 1px solid var(--line); margin-top: 2rem; }}
-h3 {{ font-size: 1.05rem; }}
-.scroll {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .15rem .8rem .15rem 0; text-align: right; white-space: nowrap; vertical-align: top; }}
-th:first-child, td:first-child, .wide, th.group {{ text-align: left; }}
-td.wide {{ white-space: normal; min-width: 9rem; overflow-wrap: break-word; }}
-thead th {{ border-bottom: 1px solid var(--ink); border-top: 2px solid var(--ink); }}
-tbody th {{ font-weight: normal; }}
-tbody tr:last-child > * {{ border-bottom: 2px solid var(--ink); }}
-th.group {{ font-weight: bold; padding-top: .6rem; }}
-figure {{ margin: 0; }}
-figure img {{ width: 100%; background: #fff; }}
-figure.narrow {{ max-width: 36rem; }}
-figcaption, .note {{ color: var(--soft); font-size: .9rem; max-width: 50rem; }}
-@media print {{ body {{ font-size: 9pt; max-width: none; padding: 0; }} nav, .files {{ display: none; }}
-  figure, tr {{ break-inside: avoid; }} h2, h3 {{ break-after: avoid; }} .scroll {{ overflow: visible; }} }}
-</style></head><body>
-<h1>Tables and figures</h1>
-<p>The tables and figures of Guinet et al. (2024), <cite>Automated Evaluation of Retrieval-Augmented Language Models
-with Task-Specific Exam Generation</cite>, drawn from our own answers; numbering is the paper's. Every estimate has an
-interval of 90 %: of accuracies over questions, which all pipelines share; of model parameters from their posterior.</p>
-<p>Tasks:</p><ul>{tasks}</ul>{left}
-<nav aria-label="Contents"><ul>{entries}</ul></nav>
-{parts}
-</body></html>
-"""
+    page = page_template("paper_figs", "paper.html")
+    return page.render(**found._asdict(), sections=sections, drawing=drawing, as_html=as_html)
 
 
 if __name__ == "__main__":

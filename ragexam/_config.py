@@ -35,6 +35,7 @@ from rag import (
     SittingSettings,
     grid_of,
 )
+from ragexam._settings import check
 
 WRITER = "embedded:qwen2.5-coder-1.5b"
 """The smallest model at hand whose questions mostly survive the checks."""
@@ -252,8 +253,6 @@ def generate_config(
     corpus: str, out: Path, seed: int, given: Mapping[str, Any], overrides: Sequence[str]
 ) -> ExamConfig:
     """The configuration of `ragexam generate`, from its arguments."""
-    from ragexam._settings import check
-
     content: dict[str, Any] = {"run": str(out), "seed": seed, "corpus": {"source": corpus}}
     named = [f"{name}={value}" for name, value in given.items() if value is not None]
     return check("generate", content, ExamConfig, [*named, *overrides])

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from examcore import Progress
 from examcore.console import AsJson, Quiet, Seed, show_result
 
 exam_app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -76,7 +77,6 @@ def retrieval(
     quiet: Quiet = False,
 ) -> None:
     """Say how well each retriever finds the passage a question was written from: hit rate, MRR, nDCG."""
-    from examcore import Progress
     from ragexam._retrieval import measure_retrieval
 
     show_result(measure_retrieval(run, Progress(quiet=quiet)), as_json=as_json)
@@ -92,7 +92,6 @@ def validity(
     quiet: Quiet = False,
 ) -> None:
     """Say whether the exam ranks retrievers as the questions of people do: pairs agreed, silent, contradicted."""
-    from examcore import Progress
     from ragexam._validity import validity_of_run
 
     show_result(validity_of_run(run, users, Progress(quiet=quiet)), as_json=as_json)

@@ -42,33 +42,32 @@ class ExamTable:
         """The table for a reader."""
         found = self.statistics
         shares = {word: f"{share:.0%}" for word, share in found.question_words.items()}
-        return aligned_rows(
-            [
-                ("generated", str(found.generated)),
-                ("unparsable", _total(found.unparsable)),
-                ("dropped", _total(found.dropped)),
-                ("beyond the wanted number", str(found.beyond)),
-                ("set aside as examples", str(found.set_aside)),
-                ("surviving", str(found.surviving)),
-                ("always the best position", _baseline_text(found.fixed_answer)),
-                ("always the longest choice", _baseline_text(found.longest_answer)),
-                ("always the shortest choice", _baseline_text(found.shortest_answer)),
-                ("keys by position", ", ".join(map(str, found.positions)) or "not measured"),
-                ("characters of a question", _lengths_text(*found.stem_length)),
-                ("characters of a choice", _lengths_text(*found.choice_length)),
-                ("characters of a key", _lengths_text(*found.key_length)),
-                ("characters of a passage", _lengths_text(*found.context_length)),
-                *((f"overlap with the passage ({kind})", _shares_text(one)) for kind, one in found.overlap.items()),
-                *_listed("question words", shares),
-                *_listed("first words", found.first_words),
-                *((f"by {kind}", counts_text(count)) for kind, count in found.labels.items() if kind != "words"),
-                *_listed("topics", found.topics),
-                *_missing("Bloom levels without a question", self.uncovered_levels),
-                *_missing("topics without a question", found.uncovered_topics),
-                ("asked about", f"{found.documents} documents, {found.chunks} passages"),
-                *self._cost_rows(),
-            ]
-        )
+        rows = [
+            ("generated", str(found.generated)),
+            ("unparsable", _total(found.unparsable)),
+            ("dropped", _total(found.dropped)),
+            ("beyond the wanted number", str(found.beyond)),
+            ("set aside as examples", str(found.set_aside)),
+            ("surviving", str(found.surviving)),
+            ("always the best position", _baseline_text(found.fixed_answer)),
+            ("always the longest choice", _baseline_text(found.longest_answer)),
+            ("always the shortest choice", _baseline_text(found.shortest_answer)),
+            ("keys by position", ", ".join(map(str, found.positions)) or "not measured"),
+            ("characters of a question", _spread_text(found.stem_length)),
+            ("characters of a choice", _spread_text(found.choice_length)),
+            ("characters of a key", _spread_text(found.key_length)),
+            ("characters of a passage", _spread_text(found.context_length)),
+            *((f"overlap with the passage ({kind})", _spread_text(one, 2)) for kind, one in found.overlap.items()),
+            ("question words", counts_text(shares)),
+            ("first words", counts_text(found.first_words)),
+            *((f"by {kind}", counts_text(count)) for kind, count in found.labels.items() if kind != "words"),
+            ("topics", counts_text(found.topics)),
+            ("Bloom levels without a question", printable(", ".join(self.uncovered_levels))),
+            ("topics without a question", printable(", ".join(found.uncovered_topics))),
+            ("asked about", f"{found.documents} documents, {found.chunks} passages"),
+            *self._cost_rows(),
+        ]
+        return aligned_rows([(name, text) for name, text in rows if text])
 
     def _cost_rows(self) -> list[tuple[str, str]]:
         if (each := self.tokens_per_question) is None:
@@ -119,14 +118,6 @@ def _cost_text(cost: ModelUsage) -> str:
     return f"{cost.prompt_tokens:,} read, {cost.written_tokens:,} written, {cost.seconds:.0f} s"
 
 
-def _listed(name: str, counts: Mapping[str, object]) -> list[tuple[str, str]]:
-    return [(name, counts_text(counts))] if counts else []
-
-
-def _missing(name: str, absent: tuple[str, ...]) -> list[tuple[str, str]]:
-    return [(name, printable(", ".join(absent)))] if absent else []
-
-
 def _total(counts: Mapping[str, int]) -> str:
     total = sum(counts.values())
     return f"{total} ({counts_text(counts)})" if total else "0"
@@ -139,13 +130,8 @@ def _baseline_text(found: Baseline) -> str:
     return f"{found.accuracy:.3f} [{found.low:.3f}, {found.high:.3f}], {luck} sampling error of chance"
 
 
-def _shares_text(found: Spread) -> str:
+def _spread_text(found: Spread, digits: int = 0) -> str:
     if isnan(found.mean):
         return "not measured"
-    return f"{found.mean:.2f} on average (sd {found.sd:.2f}), {found.least:.2f} to {found.most:.2f}"
-
-
-def _lengths_text(mean: float, sd: float, least: float, most: float) -> str:
-    if isnan(mean):
-        return "not measured"
-    return f"{mean:.0f} on average (sd {sd:.0f}), {least:.0f} to {most:.0f}"
+    mean, sd, least, most = (f"{value:.{digits}f}" for value in found)
+    return f"{mean} on average (sd {sd}), {least} to {most}"

@@ -32,7 +32,7 @@ from examcore import (
     read_exam,
     write_text,
 )
-from rag import BOUNDS, OWN_FACETS, QUERIES, ClosedBook, Retriever
+from rag import BOUNDS, OWN_FACETS, QUERIES, ClosedBook, Retriever, RetrieverSpec
 from rag.retrieval import CUTOFFS, SourceRank, find_sources, passage_index, searches_of
 from ragexam._assembling import contexts
 from ragexam._config import GridSettings
@@ -56,6 +56,14 @@ class Library:
     grid: GridSettings
     indexes: dict[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def of_run(cls, folder: RunFolder, record: RunRecord) -> Library:
+        """The library of a run whose exam was sat; raises ValueError for a run without a grid."""
+        configuration = record.content.get("configuration", {})
+        if "grid" not in configuration:
+            raise ValueError(f"{folder.record}: no grid; wanted a run whose exam was sat")
+        return cls(folder, read_exam(folder.exam), GridSettings.model_validate(configuration["grid"]))
+
     @cached_property
     def chunks(self) -> Sequence[Chunk]:
         """The run's chunks; those named in the questions, for an exam that came without."""
@@ -73,6 +81,26 @@ class Library:
         specs = self.grid.grid.retrievers
         built = {one.name: one.build(self.chunks, self.indexes.get(one.parts.encoder)) for one in specs}
         return built | ({OWN_FACETS: ClosedBook(OWN_FACETS)} if self.grid.grid.black_boxes else {})
+
+    @property
+    def searching(self) -> list[RetrieverSpec]:
+        """Those of the grid that search: all but the bounds."""
+        return [one for one in self.grid.grid.retrievers if one.kind not in BOUNDS]
+
+    @property
+    def searchers(self) -> dict[str, Retriever]:
+        """The retrievers that search, by name."""
+        return {one.name: self.retrievers[one.name] for one in self.searching}
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides which passages they find."""
+        return {
+            "exam": self.exam.hash,
+            "dropped": [one.id for one in self.questions[len(self.exam) :]],
+            "chunks": file_hash(self.folder.chunks) if self.folder.chunks.exists() else "",
+            "retrievers": [one.identity for one in self.searching],
+        }
 
     def encode(self, progress: Progress) -> None:
         """Encode the passages that are not encoded yet, with progress of its own: on a large corpus this takes minutes.
@@ -93,25 +121,18 @@ def searched_questions(exam: Sequence[Question], dropped: Sequence[Dropped]) -> 
 
 def retrieval_step(steps: Steps, library: Library) -> None:
     """Write how well each retriever that searches finds the source passages: `retrieval.csv`, `retrieval-ranks.csv`."""
-    folder, exam = steps.folder, library.exam
-    searching = [one for one in library.grid.grid.retrievers if one.kind not in BOUNDS]
-    if not searching:
+    folder = steps.folder
+    if not library.searching:
         steps.progress.say("retrieval: left out; no retriever of the grid searches")
         return
 
     def measure(report: ReportProgress) -> None:
-        retrievers = {one.name: library.retrievers[one.name] for one in searching}
-        found = find_sources(retrievers, searches_of(library.questions), progress=report)
+        found = find_sources(library.searchers, searches_of(library.questions), progress=report)
         _write(folder.retrieval_ranks, RANK_COLUMNS, [row for one in found for row in _ranks(one)])
         _write(folder.retrieval, COLUMNS, [row for one in found for row in _summary(one)])
 
-    made_from = {
-        "exam": exam.hash,
-        "dropped": [one.id for one in library.questions[len(exam) :]],
-        "chunks": file_hash(folder.chunks) if folder.chunks.exists() else "",
-        "retrievers": [one.identity for one in searching],
-    }
-    steps.do("retrieval", made_from, [folder.retrieval, folder.retrieval_ranks], measure, first=library.encode)
+    made = [folder.retrieval, folder.retrieval_ranks]
+    steps.do("retrieval", library.identity, made, measure, first=library.encode)
 
 
 @dataclass(frozen=True)
@@ -180,21 +201,22 @@ def measure_retrieval(run: Path, progress: Progress) -> RetrievalTable:
 
     Raises ValueError for a folder without a grid, and for a grid in which nothing searches.
     """
+    folder = folder_of_run(run)
+    with folder.held():
+        record = RunRecord.open(folder)
+        library = Library.of_run(folder, record)
+        if not library.searching:
+            raise ValueError(f"{folder.record}: no retriever of the grid searches; wanted one such as bm25")
+        retrieval_step(Steps(folder, record, progress), library)
+    return read_retrieval(folder.retrieval, library.questions)
+
+
+def folder_of_run(run: Path) -> RunFolder:
+    """The folder of a run; raises FileNotFoundError where no exam was written by one."""
     folder = RunFolder(run)
     if not folder.record.is_file() or not folder.exam.is_file():
         raise FileNotFoundError(f"{run}: no run.json beside an exam.jsonl; wanted the folder of a run")
-    exam = read_exam(folder.exam)
-    with folder.held():
-        record = RunRecord.open(folder)
-        configuration = record.content.get("configuration", {})
-        if "grid" not in configuration:
-            raise ValueError(f"{folder.record}: no grid; wanted a run whose exam was sat")
-        grid = GridSettings.model_validate(configuration["grid"])
-        if all(one.kind in BOUNDS for one in grid.grid.retrievers):
-            raise ValueError(f"{folder.record}: no retriever of the grid searches; wanted one such as bm25")
-        library = Library(folder, exam, grid)
-        retrieval_step(Steps(folder, record, progress), library)
-    return read_retrieval(folder.retrieval, library.questions)
+    return folder
 
 
 def read_retrieval(path: Path, questions: Sequence[Question]) -> RetrievalTable:

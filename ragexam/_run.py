@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
@@ -59,7 +60,7 @@ from ragexam._steps import Steps
 from ragexam._validity import answered_questions, overlaps_of_people, read_users, validity_step
 
 if TYPE_CHECKING:
-    from ragexam.report import RunSummary
+    from ragexam.report import RunFindings
 
 HERE = EngineOptions()
 """Exams are sat in this process where nothing else is said."""
@@ -67,20 +68,14 @@ POOL_ONLY = "fewer survived than the pool takes"
 """Why the last questions are dropped where all would go into the pool."""
 
 
-def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) -> RunSummary:
-    """Do what is left to do of a run and return the summary that `run.json` keeps; `engine` says where it is sat."""
-    folder = RunFolder(config.run)
-    _need_inputs(config, folder)
-    with folder.held():
-        steps = Steps.of(folder, config, progress)
-        if steps.record.fingerprint("exam") is None:
-            need_source(config.corpus.source)
-            prepare_models(config.author_names, config.authors, progress)
+def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) -> RunFindings:
+    """Do what is left to do of a run and return what was found in it; `engine` says where it is sat."""
+    with _opened(config, progress) as steps:
         if steps.record.fingerprint("answers") is None:
             prepare_models(config.grid.models, config.grid.grid.examinees, progress)
         exam = write_steps(steps, config)
-        _set_aside_answers(folder, exam, progress)
-        library = Library(folder, exam, config.grid)
+        _set_aside_answers(steps.folder, exam, progress)
+        library = Library(steps.folder, exam, config.grid)
         sit_step(steps, library, config.seed, engine)
         retrieval_step(steps, library)
         if config.users is not None:
@@ -91,14 +86,8 @@ def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) ->
 
 def run_exam(config: ExamConfig, progress: Progress) -> WritingResult:
     """Write an exam into the run folder, or what is left to do of it."""
-    folder = RunFolder(config.run)
-    _need_inputs(config, folder)
-    with folder.held():
-        steps = Steps.of(folder, config, progress)
-        if steps.record.fingerprint("exam") is None:
-            need_source(config.corpus.source)
-            prepare_models(config.author_names, config.authors, progress)
-        exam = write_steps(steps, config)
+    with _opened(config, progress) as steps:
+        exam, folder = write_steps(steps, config), steps.folder
         dropped = Counter(lost.reason.partition(":")[0] for lost in read_dropped(folder.dropped))
         return WritingResult(
             exam=folder.exam,
@@ -111,12 +100,20 @@ def run_exam(config: ExamConfig, progress: Progress) -> WritingResult:
         )
 
 
-def _need_inputs(config: ExamConfig, folder: RunFolder) -> None:
-    """Refuse a first run without its input before its folder is made."""
+@contextmanager
+def _opened(config: ExamConfig, progress: Progress) -> Iterator[Steps]:
+    """The steps of a run, whose folder is held; before its first one is made, all that it is written from is there."""
+    folder = RunFolder(config.run)
     if not folder.record.is_file():
         need_source(config.corpus.source)
     if config.users is not None and not config.users.is_file():
         raise FileNotFoundError(f"{config.users}: no such file; wanted questions of users, one JSON object a line")
+    with folder.held():
+        steps = Steps.of(folder, config, progress)
+        if steps.record.fingerprint("exam") is None:
+            need_source(config.corpus.source)
+            prepare_models(config.author_names, config.authors, progress)
+        yield steps
 
 
 def run_sitting(
@@ -243,22 +240,23 @@ def measure_steps(steps: Steps, config: Config) -> None:
     steps.do("prune", pruning, [folder.pruned / "prune.json"], lambda report: prune_run(folder, config, report))
 
 
-def report_step(steps: Steps) -> RunSummary:
+def report_step(steps: Steps) -> RunFindings:
     """Write the summary into the record, then the page that shows it."""
-    from ragexam.report import analyse_run, summarize, write_report
+    from ragexam.report import analyse_run, write_report
 
     def write(_: ReportProgress) -> None:
         write_report(findings)
 
     record = steps.record
     findings = analyse_run(steps.folder.path)
-    record.content["summary"] = summarize(findings).record()
+    record.content["summary"] = findings.record()
     record.save()
     steps.do("report", {"at": time.time()}, [steps.folder.report], write)
-    summary = replace(summarize(findings), seconds=record.seconds, process=record.content["process"])
-    record.content["summary"] = summary.record()
+    # Time and memory of the report itself are in the record by now.
+    findings = replace(findings, evidence=replace(findings.evidence, record=record.content))
+    record.content["summary"] = findings.record()
     record.save()
-    return summary
+    return findings
 
 
 def _corpus_table(steps: Steps) -> CorpusTable:

@@ -22,21 +22,19 @@ from examcore import (
     Progress,
     Question,
     ReportProgress,
-    RunFolder,
     RunRecord,
     content_stems,
     file_hash,
     normalized,
     overlap,
-    read_exam,
+    percentile_interval,
     read_json_lines,
     write_text,
 )
 from examcore.console import jsonable
-from rag import BOUNDS, Retriever, build_retriever
+from rag import Retriever, build_retriever
 from rag.retrieval import CUTOFFS, Search, find_sources, searches_of
-from ragexam._config import GridSettings
-from ragexam._retrieval import Library
+from ragexam._retrieval import Library, folder_of_run
 from ragexam._steps import Steps
 
 MEASURE = f"ndcg@{CUTOFFS[-1]}"
@@ -216,32 +214,26 @@ def _shown(found: IntervalEstimate) -> str:
 
 def validity_step(steps: Steps, library: Library, users: Path) -> None:
     """Write `validity.json`: the exam beside the users' questions, where enough of them name their sources."""
-    folder, exam = steps.folder, library.exam
-    searching = [one for one in library.grid.grid.retrievers if one.kind not in BOUNDS]
     found = read_users(users, library.chunks)
     if foreign := unheard(found, library.chunks):
         steps.progress.say(f"note: {users}: {foreign} questions share no word with the corpus; in another language?")
     sourced = [one for one in found if one.documents or one.passages]
-    enough = {"retrievers search": (len(searching), 2), "users' questions name their sources": (len(sourced), FEWEST)}
-    enough |= {"questions of the exam are not the users' own": (len(written(exam.questions)), 1)}
+    enough = {
+        "retrievers search": (len(library.searching), 2),
+        "users' questions name their sources": (len(sourced), FEWEST),
+    }
+    enough |= {"questions of the exam are not the users' own": (len(written(library.exam.questions)), 1)}
     for what, (there, wanted) in enough.items():
         if there < wanted:
             steps.progress.say(f"validity: left out; {there} {what} (wanted {wanted})")
             return
 
     def measure(report: ReportProgress) -> None:
-        retrievers = {one.name: library.retrievers[one.name] for one in searching}
-        table = compare(retrievers, library.questions, found, library.chunks, progress=report)
-        write_text(folder.validity, [json.dumps(table.record(), indent=2), "\n"])
+        table = compare(library.searchers, library.questions, found, library.chunks, progress=report)
+        write_text(steps.folder.validity, [json.dumps(table.record(), indent=2), "\n"])
 
-    made_from = {
-        "exam": exam.hash,
-        "dropped": [one.id for one in library.questions[len(exam) :]],
-        "chunks": file_hash(folder.chunks) if folder.chunks.exists() else "",
-        "users": file_hash(users),
-        "retrievers": [one.identity for one in searching],
-    }
-    steps.do("validity", made_from, [folder.validity], measure, first=library.encode)
+    made_from = {**library.identity, "users": file_hash(users)}
+    steps.do("validity", made_from, [steps.folder.validity], measure, first=library.encode)
 
 
 def validity_of_run(run: Path, users: Path, progress: Progress) -> ValidityTable:
@@ -249,22 +241,15 @@ def validity_of_run(run: Path, users: Path, progress: Progress) -> ValidityTable
 
     Raises ValueError for a run without a grid, and for fewer than ten questions with sources.
     """
-    folder = RunFolder(run)
-    if not folder.record.is_file() or not folder.exam.is_file():
-        raise FileNotFoundError(f"{run}: no run.json beside an exam.jsonl; wanted the folder of a run")
+    folder = folder_of_run(run)
     with folder.held():
-        configuration = RunRecord.open(folder).content.get("configuration", {})
-    if "grid" not in configuration:
-        raise ValueError(f"{folder.record}: no grid; wanted a run whose exam was sat")
-    library = Library(folder, read_exam(folder.exam), GridSettings.model_validate(configuration["grid"]))
-    searching = [one.name for one in library.grid.grid.retrievers if one.kind not in BOUNDS]
-    if len(searching) < 2:
-        raise ValueError(f"{folder.record}: {len(searching)} retrievers of the grid search; wanted two or more")
+        library = Library.of_run(folder, RunRecord.open(folder))
+    if len(library.searching) < 2:
+        raise ValueError(f"{folder.record}: {len(library.searching)} retrievers of the grid search; wanted two or more")
     found = read_users(users, library.chunks)
     library.encode(progress)
-    retrievers = {name: library.retrievers[name] for name in searching}
     with progress.step("retrieval") as report:
-        return compare(retrievers, library.questions, found, library.chunks, progress=report)
+        return compare(library.searchers, library.questions, found, library.chunks, progress=report)
 
 
 def compare(
@@ -396,11 +381,7 @@ def _compared(names: Sequence[str], people: Values, exam: Values, seed: int) -> 
 
 def _interval(draws: Values) -> IntervalEstimate:
     """The first value with the interval of the others; NaN where nothing is known."""
-    known = draws[1:][np.isfinite(draws[1:])]
-    if not len(known):
-        return IntervalEstimate(np.nan, np.nan, np.nan)
-    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return IntervalEstimate(float(draws[0]), float(low), float(high))
+    return percentile_interval(float(draws[0]), draws[1:], LEVEL)
 
 
 def unheard(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> int:

@@ -218,7 +218,7 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write report.html and figures/ of a run; of two runs comparison.html into the second: what changed."""
-    from ragexam.report import analyse_run, summarize, write_report
+    from ragexam.report import analyse_run, write_report
     from ragexam.report.comparison import write_comparison
 
     if other is not None:
@@ -228,7 +228,7 @@ def report(
         raise ValueError("--out: found with one run, whose page is RUN/report.html; wanted two runs with it")
     findings = analyse_run(run)
     page = write_report(findings)
-    show(summarize(findings).record() if as_json else {}, as_json=as_json, lines=str(page))
+    show(findings.record() if as_json else {}, as_json=as_json, lines=str(page))
 
 
 @app.command(epilog="Example: ragexam view runs/quickstart")
@@ -249,7 +249,8 @@ def view(
     as_json: AsJson = False,
 ) -> None:
     """Read an exam on a local page: accept, edit, retire, restore its questions; or audit it blindly."""
-    from ragexam.review._session import AuditRequest, audit_session, review_session
+    from ragexam.review import BlindAudit
+    from ragexam.review._session import audit_session, review_session
 
     if audit is None and (sheet is not None or result):
         raise ValueError(f"--{'result' if result else 'sheet'}: wanted --audit N with it")
@@ -258,8 +259,8 @@ def view(
     if audit is None:
         show_result(review_session(run, port, Progress(), page=not write), as_json=as_json)
         return
-    request = AuditRequest(audit, seed, sheet, page=not result and sheet is None)
-    show_result(audit_session(run, request, port, Progress()), as_json=as_json)
+    blind = BlindAudit(run, audit, seed)
+    show_result(audit_session(blind, port, Progress(), sheet=sheet, page=not result), as_json=as_json)
 
 
 @app.command(epilog="Example: ragexam doctor")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from examcore import CachedLanguageModel, Exam, NoReply, Prompt, Question, RemoteLanguageModel, ReportProgress
+from examcore import CachedLanguageModel, Exam, NoReply, Prompt, Question, ReportProgress
 from taxonomy import (
     LABEL_PROMPT_VERSION,
     LABEL_REPLY_TOKENS,
@@ -44,17 +44,12 @@ class Classification:
 
 @dataclass
 class ModelLabeller:
-    """A cached model that is asked for labels; `reasons` counts why replies are missing."""
+    """A cached model that is asked for labels, a `remote` one for all at once; `reasons` counts why any are missing."""
 
     model: CachedLanguageModel
     remote: bool
     report: ReportProgress
-    reasons: Counter[str]
-
-    @classmethod
-    def of(cls, model: CachedLanguageModel, behind: object, report: ReportProgress) -> ModelLabeller:
-        """Ask a model; one elsewhere is given all prompts at once."""
-        return cls(model, isinstance(behind, RemoteLanguageModel), report, Counter())
+    reasons: Counter[str] = field(default_factory=Counter)
 
     def __call__(self, prompts: Sequence[str]) -> list[str | None]:
         """A reply to each prompt, None where there is none; a prompt too long for the model is not put."""
@@ -78,30 +73,22 @@ class ModelLabeller:
         return self.model.count_tokens(prompt) + LABEL_REPLY_TOKENS + 64 <= self.model.context_tokens
 
 
-@dataclass(frozen=True)
-class LabellingRequest:
-    """How an exam is to be labelled: by which taxonomies, by whom, and whether questions are grouped."""
-
-    taxonomies: tuple[Taxonomy, ...]
-    ask: ModelLabeller | None = None
-    encode: Encode | None = None
-    seed: int = 0
-
-
-def classify(exam: Exam, wanted: LabellingRequest) -> tuple[Exam, list[Classification], Clustering | None]:
+def classify(
+    exam: Exam, taxonomies: Sequence[Taxonomy], ask: ModelLabeller | None, encode: Encode | None, seed: int
+) -> tuple[Exam, list[Classification], Clustering | None]:
     """The exam with labels, the labels by taxonomy, and the clusters.
 
-    Labels of other names that the exam has stay. A question that a model's reply gives no levels has none: the rules
-    do not stand in. `metadata.labelled_by` says of each name who gave the labels.
+    The model that is asked labels what has definitions; questions are grouped where there is an encoder. Labels of
+    other names that the exam has stay. A question that a model's reply gives no levels has none: the rules do not stand
+    in. `metadata.labelled_by` says of each name who gave the labels.
     """
-    ask = wanted.ask
     found = [
         _by_rules(exam, one) if ask is None or not one.has_definitions else _by_model(exam, one, ask)
-        for one in wanted.taxonomies
+        for one in taxonomies
     ]
     clusters = None
-    if wanted.encode is not None:
-        clusters = cluster([question.stem for question in exam.questions], wanted.encode, seed=wanted.seed)
+    if encode is not None:
+        clusters = cluster([question.stem for question in exam.questions], encode, seed=seed)
         found += [_clustered(exam, clusters)] if clusters.names else []
     return Exam(tuple(_with_labels(one, found) for one in exam.questions)), found, clusters
 

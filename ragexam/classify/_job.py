@@ -11,11 +11,11 @@ from typing import Annotated
 
 import typer
 
-from examcore import CachedLanguageModel, Progress, ReplyStore, RunFolder, write_exam
+from examcore import CachedLanguageModel, Progress, RemoteLanguageModel, ReplyStore, RunFolder, write_exam
 from examcore.console import Interval, Seed
 from rag import DEFAULT_ENCODER, ModelSettings, embed, load_language_model, prepare_models
 from ragexam._assembling import open_exam
-from ragexam.classify._classification import LabellingRequest, ModelLabeller, classify
+from ragexam.classify._classification import ModelLabeller, classify
 from ragexam.classify._definition import read_taxonomy
 from ragexam.classify._label_agreement import compare, write_labels
 from ragexam.classify._results import ClassificationResult
@@ -60,8 +60,7 @@ def run(job: ClassificationJob, progress: Progress) -> ClassificationResult:
     exam = open_exam(job.exam)
     _require_other_file(job)
     with _asking(job, progress) as ask:
-        wanted = LabellingRequest(_taxonomies(job), ask, _encode(job, progress), job.seed)
-        labelled, found, clusters = classify(exam, wanted)
+        labelled, found, clusters = classify(exam, _taxonomies(job), ask, _encode(job, progress), job.seed)
     compared = job.compare and compare(exam, found, job.compare, interval=job.interval, seed=job.seed)
     if job.out is not None and job.out.suffix == ".csv":
         write_labels(job.out, exam, found)
@@ -117,7 +116,7 @@ def _asking(job: ClassificationJob, progress: Progress) -> Iterator[ModelLabelle
     beside = RunFolder(job.exam).replies if job.exam.is_dir() else job.exam.with_suffix(".replies.sqlite")
     with progress.step("labelling") as report, ReplyStore(job.replies or beside) as store:
         model = load_language_model(settings)
-        yield ModelLabeller.of(CachedLanguageModel(model, store), model, report)
+        yield ModelLabeller(CachedLanguageModel(model, store), isinstance(model, RemoteLanguageModel), report)
 
 
 def _encode(job: ClassificationJob, progress: Progress) -> Encode | None:

@@ -85,5 +85,5 @@ def slug(name: str) -> str:
 
 
 def template(name: str) -> str:
-    """A file that goes out as it is."""
+    """The text of a file that goes out with an export."""
     return (files("ragexam.exchange") / "templates" / name).read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from collections import Counter
 import yaml
 
 from examcore import Exam, Question
-from ragexam.exchange._formats import json_text
+from ragexam.exchange._formats import json_text, template
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """The hub's categories, by the number of questions they end before."""
@@ -63,23 +63,8 @@ def _words(exam: Exam, name: str) -> str:
     choices = Counter(len(question.choices) for question in exam.questions)
     counts = ", ".join(f"{count} with {number}" for number, count in sorted(choices.items()))
     writers = sorted({str(one.metadata["model"]) for one in exam.questions if one.metadata.get("model")})
-    lines = [
-        f"# {name}",
-        "",
-        f"A multiple-choice exam of {len(exam)} questions ({counts} choices) about a corpus, for evaluating",
-        f"retrieval-augmented generation. Written by {', '.join(writers) or 'an unnamed writer'}. Hash: `{exam.hash}`.",
-        "",
-        "| column | content |",
-        "|---|---|",
-        "| `id` | the question's id, under which answers are recorded |",
-        "| `question`, `choices`, `answer` | stem, choices, index of the right choice from 0 |",
-        "| `context` | the text the question was written from, a part of the document `document_id` |",
-        "| `chunk_id`, `topic` | where that text stands in the corpus, and what it is about |",
-        "| `labels` | `kind=value`, such as levels of Bloom's revised taxonomy and question words |",
-        "| `metadata` | JSON: models, prompts, seeds and checks of the writing |",
-        "",
-        "Contexts are quoted from the corpus and remain under its licence; name it here before publishing this folder.",
-    ]
+    by = ", ".join(writers) or "an unnamed writer"
+    words = template("card.md").format(name=name, size=len(exam), counts=counts, writers=by, hash=exam.hash)
     rows = [f"| {topic.replace('|', chr(92) + '|')} | {count} |" for topic, count in topics.most_common()]
     table = ["", "| topic | questions |", "|---|---|", *rows] if rows else []
-    return "\n".join([*lines, *table]) + "\n"
+    return "\n".join([words.rstrip("\n"), *table]) + "\n"

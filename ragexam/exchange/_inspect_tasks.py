@@ -90,20 +90,11 @@ RIGHT = {"C": 1, "I": 0, "N": 0, 1: 1, 0: 0}
 def task_files(exam: Exam, asked: Sequence[ExamPrompts]) -> dict[str, str]:
     """The files of a task folder, by name: `exam.py` and the questions with each retriever's passages."""
     files = {"exam.py": template("exam.py")}
-    for one in _without_shots(asked):
+    # Shots complete `Answer:` with a choice's words; above a question that asks for a letter they would mislead.
+    bare = (replace(one, shots=()) for one in asked)
+    for one in {one.name: one for one in bare}.values():
         files[f"{slug(one.name)}.jsonl"] = "".join(json_text(_sample(exam, each, one)) for each in exam.questions)
     return files
-
-
-def variants(asked: Sequence[ExamPrompts]) -> list[str]:
-    """The names that `-T passages=` takes."""
-    return [slug(one.name) for one in _without_shots(asked)]
-
-
-def _without_shots(asked: Sequence[ExamPrompts]) -> list[ExamPrompts]:
-    """Shots complete `Answer:` with a choice's words; above a question that asks for a letter they would mislead."""
-    bare = (replace(one, shots=()) for one in asked)
-    return list({one.name: one for one in bare}.values())
 
 
 def _sample(exam: Exam, question: Question, asked: ExamPrompts) -> dict[str, object]:

@@ -96,9 +96,9 @@ def _export(to: str, exam: Exam, asked: Sequence[ExamPrompts], name: str, out: P
         ]
         return Export(lm_eval.task_files(exam, asked, name), use)
     if to == "inspect":
-        names = inspect_tasks.variants(asked)
-        use = [f"cd {out} && inspect eval exam.py --model MODEL -T passages={one}" for one in names]
-        return Export(inspect_tasks.task_files(exam, asked), use)
+        files = inspect_tasks.task_files(exam, asked)
+        names = [name.removesuffix(".jsonl") for name in files if name.endswith(".jsonl")]
+        return Export(files, [f"cd {out} && inspect eval exam.py --model MODEL -T passages={one}" for one in names])
     if to == "hf":
         return Export(hub.dataset_files(exam, name), [f"datasets.load_dataset({str(out)!r}, split='test')"])
     return Export(table_files(exam), [])

@@ -17,12 +17,6 @@ FACET_NAMES: Mapping[str, str] = {
     "budget": "passage budget",
     "queries": "kind of queries",
 }
-_PLURALS: Mapping[str, str] = {
-    "retriever": "retrievers",
-    "language model": "language models",
-    "number of passages": "numbers of passages",
-    "kind of queries": "kinds of queries",
-}
 
 
 def facet_name(facet: str) -> str:
@@ -31,9 +25,9 @@ def facet_name(facet: str) -> str:
 
 
 def facet_plural(facet: str) -> str:
-    """The plural of a facet's name."""
-    name = facet_name(facet)
-    return _PLURALS.get(name, f"{name}s")
+    """The plural of a facet's name: `retrievers`, `kinds of queries`."""
+    noun, of, rest = facet_name(facet).partition(" of ")
+    return f"{noun}s{of}{rest}"
 
 
 def level_name(facet: str, level: str) -> str:

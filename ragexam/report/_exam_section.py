@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from exam_gen.rules import rule_of
 from examcore import IntervalEstimate, Question
 from examcore.page import clipped, duration, flattened, joined, percent, shown_value, signed
 from ragexam.report._component_names import facet_name
-from ragexam.report._page_parts import FactList, PageSection, PlainTable
+from ragexam.report._page_parts import PageCard, PageSection, PageTable, column_heads, number_cell, table_row
 from ragexam.report._response_scores import facets_of
 from ragexam.report._run_evidence import RunEvidence
 from ragexam.report._run_findings import RunFindings
@@ -35,12 +34,18 @@ def exam_section(evidence: RunEvidence, statistics: ExamStatistics) -> PageSecti
     tables = [_lengths(questions), _blind(statistics)]
     if dropped:
         reasons = Counter(clipped(rule_of(one.reason), 120) for one in dropped).most_common()
-        rows = [[reason, f"{count}", percent(count / (n_kept + n_dropped))] for reason, count in reasons]
-        tables.append(PlainTable("Why attempts were dropped", ("reason", "number", "share"), rows))
+        rows = [(reason, f"{count}", percent(count / (n_kept + n_dropped))) for reason, count in reasons]
+        tables.append(_table("Why attempts were dropped", ("reason", "#number", "#share"), rows))
     return PageSection(lines, tables=tables)
 
 
-def _lengths(questions: Sequence[Question]) -> PlainTable:
+def _table(caption: str, heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> PageTable:
+    """A small table: the first cell of a row heads it, the others are numbers."""
+    lines = tuple(table_row(name, *map(number_cell, numbers)) for name, *numbers in rows)
+    return PageTable(caption, column_heads(*heads), lines)
+
+
+def _lengths(questions: Sequence[Question]) -> PageTable:
     distractors = [choice for q in questions for place, choice in enumerate(q.choices) if place != q.key]
     parts = {
         "question": [q.stem for q in questions],
@@ -53,51 +58,34 @@ def _lengths(questions: Sequence[Question]) -> PlainTable:
         lengths = [len(text) for text in texts]
         if lengths:
             words = [len(text.split()) for text in texts]
-            rows.append([name, f"{np.mean(words):.1f}", f"{np.mean(lengths):.0f}", f"{np.std(lengths):.0f}"])
-    return PlainTable("Lengths", ("mean length of", "words", "characters", "sd of characters"), rows)
+            rows.append((name, f"{np.mean(words):.1f}", f"{np.mean(lengths):.0f}", f"{np.std(lengths):.0f}"))
+    return _table("Lengths", ("mean length of", "#words", "#characters", "#sd of characters"), rows)
 
 
-def _blind(statistics: ExamStatistics) -> PlainTable:
+def _blind(statistics: ExamStatistics) -> PageTable:
     """What examinees score who only look at the choices."""
     names = ("same position", "longest choice", "shortest choice")
     found = (statistics.fixed_answer, statistics.longest_answer, statistics.shortest_answer)
     rows = [
-        [name, percent(one.accuracy), percent(one.chance), f"{one.p_value:.2g}", "yes" if one.within_chance else "no"]
+        (name, percent(one.accuracy), percent(one.chance), f"{one.p_value:.2g}", "yes" if one.within_chance else "no")
         for name, one in zip(names, found, strict=True)
     ]
-    heads = ("always the", "accuracy", "by chance", "p", "is chance")
-    return PlainTable("Answering without reading the question", heads, rows)
+    heads = ("always the", "#accuracy", "#by chance", "#p", "#is chance")
+    return _table("Answering without reading the question", heads, rows)
 
 
-@dataclass(frozen=True)
-class KeyNumber:
-    """A number under a heading, and what it is."""
-
-    heading: str
-    value: str
-    sentence: str
-
-
-@dataclass(frozen=True)
-class KeyNumbers:
-    """The key numbers and the warnings they call for."""
-
-    numbers: Sequence[KeyNumber]
-    warnings: Sequence[str]
-
-
-def key_numbers(found: RunFindings) -> KeyNumbers:
+def key_numbers(found: RunFindings) -> PageSection:
     """The key numbers and the warnings they call for."""
     evidence = found.evidence
     n_documents = "" if evidence.n_documents is None else f" from {evidence.n_documents} documents"
     numbers = [
-        KeyNumber("Questions", str(len(evidence.questions)), f"multiple choice, written{n_documents}"),
-        KeyNumber("Pipelines", str(len(found.accuracy)), _grid(evidence.scores)),
+        PageCard("Questions", str(len(evidence.questions)), f"multiple choice, written{n_documents}"),
+        PageCard("Pipelines", str(len(found.accuracy)), _grid(evidence.scores)),
         _passages(found.value_of_passages),
         _baseline("Always the same letter", found.exam.fixed_answer, "the best position in hindsight"),
         _baseline("Always the longest choice", found.exam.longest_answer, "the choice with the most characters"),
     ]
-    return KeyNumbers(numbers, list(_baseline_warnings(found.exam)))
+    return PageSection(cards=numbers, warnings=list(_baseline_warnings(found.exam)))
 
 
 def _baseline_warnings(exam: ExamStatistics) -> Iterator[str]:
@@ -119,20 +107,20 @@ def _grid(scores: pd.DataFrame) -> str:
     return " × ".join(parts) or "each with its own name"
 
 
-def _passages(gain: IntervalEstimate) -> KeyNumber:
+def _passages(gain: IntervalEstimate) -> PageCard:
     heading = "The right passage is worth"
     if not math.isfinite(gain.estimate):
-        return KeyNumber(heading, "–", "Needs both oracle and closed book among the retrievers.")
+        return PageCard(heading, "–", "Needs both oracle and closed book among the retrievers.")
     limits = f"95 % interval {signed(100 * gain.low, 0)} to {signed(100 * gain.high, 0)}"
     if math.isnan(gain.low):
         limits = "interval unknown: one question"
-    return KeyNumber(heading, f"{signed(100 * gain.estimate, 0)} points", f"oracle minus closed book ({limits})")
+    return PageCard(heading, f"{signed(100 * gain.estimate, 0)} points", f"oracle minus closed book ({limits})")
 
 
-def _baseline(heading: str, found: Baseline, how: str) -> KeyNumber:
+def _baseline(heading: str, found: Baseline, how: str) -> PageCard:
     verdict = "within sampling error of chance" if found.within_chance else "not explained by chance"
     luck = f"chance gives {percent(found.chance)}; p = {found.p_value:.2g}"
-    return KeyNumber(heading, percent(found.accuracy), f"{how}: {verdict} ({luck})")
+    return PageCard(heading, percent(found.accuracy), f"{how}: {verdict} ({luck})")
 
 
 _LONG = 20
@@ -141,21 +129,22 @@ _ROLES = {"model": "wrote", "writer": "wrote", "verifier": "checked", "judge": "
 """Entries of a question's metadata that name a model, and what that model did."""
 
 
-def provenance(evidence: RunEvidence) -> list[FactList]:
-    """Configuration, versions, models and time per step."""
+def provenance(evidence: RunEvidence) -> list[PageSection]:
+    """Facts on the configuration, versions, models and time per step."""
     record = evidence.record
     roles = [(name, f"{joined(found)} the questions") for name, found in model_roles(evidence.questions).items()]
-    parts = [FactList(title, facts) for title, facts in (("Seeds", _seeds(record)), ("Models", roles)) if facts]
+    parts = {"Seeds": _seeds(record), "Models": roles}
     for title, key in (("Configuration", "configuration"), ("Versions", "versions"), ("Input", "inputs")):
         value = record.get(key)
         if isinstance(value, Mapping):
-            facts = [(name, shown_value(one)) for name, one in flattened(value)]
-            parts.append(FactList(title, facts, long=len(facts) > _LONG))
+            parts[title] = [(name, shown_value(one)) for name, one in flattened(value)]
     if evidence.seconds:
         facts = [(name, duration(seconds)) for name, seconds in evidence.seconds.items() if seconds]
-        facts.append(("in all", duration(sum(evidence.seconds.values()))))
-        parts.append(FactList("Time", facts))
-    return parts or [FactList("Record", [("run.json", "absent")])]
+        parts["Time"] = [*facts, ("in all", duration(sum(evidence.seconds.values())))]
+    found = [
+        PageSection(title=title, facts=facts, is_folded=len(facts) > _LONG) for title, facts in parts.items() if facts
+    ]
+    return found or [PageSection(title="Record", facts=[("run.json", "absent")])]
 
 
 def _seeds(record: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from examcore import IntervalEstimate
+from examcore import IntervalEstimate, percentile_interval
 from irt import Fit, load_fit
 from ragexam.report._response_scores import facets_of
 
@@ -98,8 +98,7 @@ def probabilities_best(draws: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def interval_of(values: NDArray[np.float64]) -> IntervalEstimate:
     """Mean and 90 % interval of draws `[D]`."""
-    low, high = np.quantile(values, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
-    return IntervalEstimate(float(values.mean()), float(low), float(high))
+    return percentile_interval(float(values.mean()), values, INTERVAL)
 
 
 @dataclass(frozen=True)

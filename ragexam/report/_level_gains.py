@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from examcore import BOOTSTRAP_DRAWS, IntervalEstimate
-from examcore.page import chance, joined, points, signed, signed_range
+from examcore.page import chance, joined, points
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._component_verdicts import FacetVerdict, choosable
 from ragexam.report._fitted_model import INTERVAL, LevelDraws
@@ -17,6 +17,7 @@ from ragexam.report._page_parts import (
     PageSection,
     PageTable,
     TableRow,
+    change_cell,
     column_heads,
     number_cell,
     points_cell,
@@ -158,11 +159,9 @@ def _table(caption: str, gains: Sequence[LevelGain], from_accuracy: bool) -> Pag
 def _line(gain: LevelGain, from_accuracy: bool) -> TableRow:
     start = "the others tried" if gain.start == OTHERS else level_name(gain.facet, gain.start)
     end = level_name(gain.facet, gain.end)
-    shown, ability = math.isfinite(gain.accuracy.estimate), gain.ability
-    cells = [points_cell(gain.accuracy) if shown else number_cell("–")]
+    cells = [points_cell(gain.accuracy) if math.isfinite(gain.accuracy.estimate) else number_cell("–")]
     if not from_accuracy:
-        text = f"{signed(ability.estimate)} ({signed_range(ability)})" if math.isfinite(ability.estimate) else "–"
-        cells.append(number_cell(text, ability.estimate))
+        cells.append(change_cell(gain.ability))
     cells.append(number_cell(chance(gain.probability), gain.probability))
     return table_row(
         facet_name(gain.facet), start, f"{end} (the ceiling, no choice)" if bound_of(gain.end) else end, *cells

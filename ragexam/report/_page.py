@@ -90,7 +90,7 @@ def page_context(findings: RunFindings, figures: Mapping[str, Picture]) -> Mappi
 
 
 def _title(evidence: RunEvidence) -> str:
-    corpus = evidence.configuration.get("corpus")
+    corpus = evidence.part("configuration").get("corpus")
     source = corpus.get("source") if isinstance(corpus, Mapping) else None
     name = source if isinstance(source, str) and source else evidence.folder.path.resolve().name
     name = name.rstrip("/").rsplit("/", 1)[-1]

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from matplotlib.axes import Axes
 
 from examcore import IntervalEstimate
-from examcore.page import HeatTable, clipped, percent, points
+from examcore.page import HeatTable, clipped, percent, percent_range, points, signed, signed_range
 from irt import plots
 
 LONGEST_OPTION = 60
@@ -173,6 +173,18 @@ def points_cell(change: IntervalEstimate) -> TableCell:
     return number_cell(points(change), change.estimate)
 
 
+def share_cell(share: IntervalEstimate) -> TableCell:
+    """A share with its interval in percent; a dash where there is none."""
+    text = f"{percent(share.estimate)} ({percent_range(share)})" if math.isfinite(share.estimate) else "–"
+    return number_cell(text, share.estimate)
+
+
+def change_cell(change: IntervalEstimate) -> TableCell:
+    """A difference with its interval; a dash where there is none."""
+    text = f"{signed(change.estimate)} ({signed_range(change)})" if math.isfinite(change.estimate) else "–"
+    return number_cell(text, change.estimate)
+
+
 def interval_cell(low: float, at: float, high: float, reach: float) -> TableCell:
     """An interval drawn on a scale from minus to plus `reach`; an empty cell where it cannot be."""
     if not all(math.isfinite(value) for value in (low, at, high, reach)) or reach <= 0:
@@ -204,30 +216,63 @@ def filter_menu(label: str, of: dict[str, str], empty: str = "–") -> FilterMen
 
 
 @dataclass(frozen=True)
-class PlainTable:
-    """A small table of texts: the first cell of a row heads it, the others are numbers."""
+class ChanceBar:
+    """The probability of a level to be best: `share` in whole percent, and as text."""
 
-    caption: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    name: str
+    share: int
+    text: str
+
+
+@dataclass(frozen=True)
+class PageCard:
+    """A name or a number in large print under a heading, a sentence on it, a remark, and bars of chances."""
+
+    heading: str
+    answer: str
+    sentence: str
+    remark: str = ""
+    chances: Sequence[ChanceBar] = ()
+
+
+@dataclass(frozen=True)
+class QuestionCard:
+    """A question as the page shows it.
+
+    `stem` is empty where the heading holds it whole, `passage` where it is left out; filters look for the `tokens`.
+    """
+
+    number: int
+    heading: str
+    stem: str
+    choices: Sequence[tuple[str, bool]]
+    passage: str
+    tokens: str = ""
+    faults: Sequence[str] = ()
+    best: bool = False
+    pruned: bool = False
+    reasons: Sequence[str] = ()
+    facts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class PageSection:
-    """A section: sentences, warnings, tables, a figure, named facts, and `folded` tables that open by a click."""
+    """A section: sentences, warnings, cards, tables, a figure, named facts, and `folded` tables that open by a click.
 
-    sentences: Sequence[str]
+    `parts` are sections within it, each under a `title`; one that `is_folded` opens by a click, too. `filters` are
+    those of its rows and questions, and `note` stands at its end.
+    """
+
+    sentences: Sequence[str] = ()
     warnings: Sequence[str] = ()
-    tables: Sequence[PageTable | HeatTable | PlainTable] = ()
+    tables: Sequence[PageTable | HeatTable] = ()
     figure: Picture | None = None
     folded: Sequence[PageTable | HeatTable] = ()
     facts: Sequence[tuple[str, str]] = ()
-
-
-@dataclass(frozen=True)
-class FactList:
-    """Names and values under a title; a `long` one is folded away."""
-
-    title: str
-    facts: Sequence[tuple[str, str]]
-    long: bool = False
+    cards: Sequence[PageCard] = ()
+    questions: Sequence[QuestionCard] = ()
+    parts: Sequence[PageSection] = ()
+    filters: TableFilters | None = None
+    title: str = ""
+    note: str = ""
+    is_folded: bool = False

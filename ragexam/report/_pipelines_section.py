@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from examcore import IntervalEstimate
 from examcore.page import chance, percent_range, plain_number, signed
+from ragexam.report._accuracy_tables import pipeline_accuracy
 from ragexam.report._component_names import facet_name, level_name, pipeline_names
 from ragexam.report._costs_section import measure_heads, measured_cells
 from ragexam.report._fitted_model import FittedModel, probabilities_best
 from ragexam.report._page_parts import (
+    PageSection,
     PageTable,
     TableCell,
     TableFilters,
@@ -25,31 +25,20 @@ from ragexam.report._page_parts import (
     percent_cell,
     table_row,
 )
-from ragexam.report._response_scores import NOTHING, accuracy, bound_of, facets_of, pipelines_of, row_interval
+from ragexam.report._response_scores import NOTHING, bound_of, facets_of, pipelines_of, row_interval
 
 ID = "pipeline-list"
 FEW = 12
 """Pipelines up to which the list stands open."""
 
 
-@dataclass(frozen=True)
-class PipelinesSection:
-    """The best pipeline in words, and the table of all with its filters; it stands `open` where they are few."""
-
-    sentences: Sequence[str]
-    title: str
-    table: PageTable
-    filters: TableFilters
-    open: bool
-
-
-def pipelines_section(scores: pd.DataFrame, model: FittedModel | None, costs: pd.DataFrame) -> PipelinesSection:
-    """Whole pipelines: which is best, and all of them as a table."""
+def pipelines_section(scores: pd.DataFrame, model: FittedModel | None, costs: pd.DataFrame) -> PageSection:
+    """Whole pipelines: the best one in words, and the table of all with its filters."""
     facets, first = facets_of(scores), pipelines_of(scores)
     marks = {
         facet: filter_tokens(f"p{place}l", [one[facet] for one in first.values()]) for place, facet in enumerate(facets)
     }
-    found = {str(name): accuracy(part) for name, part in scores.groupby("student", sort=False)}
+    found = pipeline_accuracy(scores)
     ranked = sorted(found, key=lambda name: -found[name].estimate if math.isfinite(found[name].estimate) else 1.0)
     named = {name: [level_name(*one) for one in first[name].items()] or [name] for name in ranked}
     cells: dict[str, list[TableCell | str]] = {one: [*named[one], *_accuracy_cells(found[one])] for one in ranked}
@@ -68,12 +57,12 @@ def pipelines_section(scores: pd.DataFrame, model: FittedModel | None, costs: pd
     rows = tuple(table_row(*cells[name], tokens=tokens[name]) for name in ranked)
     caption = "Each pipeline, the most accurate first; tokens and seconds are those of a question"
     shown = [filter_menu(facet_name(facet), marks[facet]) for facet in facets if len(marks[facet]) > 1]
-    return PipelinesSection(
+    return PageSection(
         best_pipelines(model, scores),
-        f"All {len(rows)} pipelines{', with ability' if model is not None else ''}",
-        PageTable(caption, column_heads(*heads), rows, sortable=True, headed=False),
-        TableFilters(ID, "pipelines", tuple(shown)),
-        open=len(rows) <= FEW,
+        tables=(PageTable(caption, column_heads(*heads), rows, sortable=True, headed=False),),
+        filters=TableFilters(ID, "pipelines", tuple(shown)),
+        is_folded=len(rows) > FEW,
+        title=f"All {len(rows)} pipelines{', with ability' if model is not None else ''}",
     )
 
 

@@ -14,32 +14,22 @@ from examcore.page import joined, percent, plain_number, signed
 from ragexam.report._page_parts import PageSection, Picture
 from ragexam.report._response_scores import row_interval
 
-_NEEDED = ("kept", "dropped", "trajectory", "theta", "heldout_gain")
-
-
-@dataclass(frozen=True)
-class PruningRound:
-    """One round: the exam's length and its questions' mean information at the abilities of the record.
-
-    `standard_error` is that of an ability at each of the record's targets; `claimed_gain` what the pipelines that did
-    the choosing would claim.
-    """
-
-    number: int
-    n_items: int
-    mean_information: Sequence[float]
-    standard_error: Sequence[float] = ()
-    claimed_gain: float | None = None
+_NEEDED = ("kept", "dropped", "trajectory", "theta", "heldout_gain", "interval", "heldout", "targets")
 
 
 @dataclass(frozen=True)
 class PruningRecord:
-    """What pruning kept and dropped, round by round, and what it gained on `n_judges` held-out pipelines."""
+    """What pruning kept and dropped, round by round, and what it gained on `n_judges` held-out pipelines.
+
+    `rounds` has `round,n_items,mean_information,standard_error,claimed_gain`: the exam's length, its questions' mean
+    information at the abilities `theta`, the standard error of an ability at each of the `targets`, and what the
+    pipelines that did the choosing would claim.
+    """
 
     kept: tuple[str, ...]
     dropped: tuple[str, ...]
     theta: Sequence[float]
-    rounds: tuple[PruningRound, ...]
+    rounds: pd.DataFrame
     heldout_gain: IntervalEstimate
     interval: float
     n_judges: int
@@ -47,9 +37,11 @@ class PruningRecord:
 
     def information_by_round(self) -> pd.DataFrame:
         """`round, n_items, theta, mean`: mean information of a question over ability after each round."""
-        each = [{"round": one.number, "n_items": one.n_items, "mean": one.mean_information} for one in self.rounds]
-        frames = [pd.DataFrame({**one, "theta": self.theta}) for one in each]
-        return pd.concat(frames, ignore_index=True)[["round", "n_items", "theta", "mean"]]
+        frames = [
+            pd.DataFrame({"round": number, "n_items": size, "theta": self.theta, "mean": information})
+            for number, size, information in self.rounds[["round", "n_items", "mean_information"]].to_numpy()
+        ]
+        return pd.concat(frames, ignore_index=True)
 
 
 def pruning_record(path: Path, content: Mapping[str, Any]) -> PruningRecord:
@@ -63,20 +55,11 @@ def pruning_record(path: Path, content: Mapping[str, Any]) -> PruningRecord:
         kept=tuple(map(str, content["kept"])),
         dropped=tuple(str(drop["item"]) for drop in content["dropped"]),
         theta=content["theta"],
-        rounds=tuple(
-            PruningRound(
-                row["round"],
-                row["n_items"],
-                row["mean_information"],
-                row.get("standard_error") or (),
-                row.get("claimed_gain"),
-            )
-            for row in content["trajectory"]
-        ),
+        rounds=pd.DataFrame(content["trajectory"]),
         heldout_gain=row_interval(content["heldout_gain"]),
-        interval=float(content.get("interval", 0.9)),
-        n_judges=len(content.get("heldout", ())),
-        targets=content.get("targets", []),
+        interval=float(content["interval"]),
+        n_judges=len(content["heldout"]),
+        targets=content["targets"],
     )
 
 
@@ -90,7 +73,7 @@ def pruning_section(pruning: PruningRecord | None, figure: Picture | None) -> Pa
         "dropped the least discriminating questions and measured the rest again."
     ]
     if n_dropped:
-        lines += [*_gain(pruning), *_error(pruning)]
+        lines += [*_gain(pruning), *([_error(pruning)] if pruning.targets else [])]
     return PageSection(lines, figure=figure if rounds else None)
 
 
@@ -111,24 +94,21 @@ def _gain(pruning: PruningRecord) -> Iterator[str]:
             f"{who}, no gain can be claimed: the estimate is that a question of the shorter exam tells "
             f"{percent(abs(gain.estimate))} {more} {compared}, but the interval includes 0 ({limits})."
         )
-    claimed = pruning.rounds[-1].claimed_gain
-    if claimed is not None:
-        yield (
-            f"The pipelines that did the choosing would claim {_percent(claimed)}: choosing and judging on the same "
-            "answers flatters, so that number is not used."
-        )
+    claimed = _percent(pruning.rounds["claimed_gain"].iloc[-1])
+    yield (
+        f"The pipelines that did the choosing would claim {claimed}: choosing and judging on the same answers "
+        "flatters, so that number is not used."
+    )
 
 
-def _error(pruning: PruningRecord) -> Iterator[str]:
+def _error(pruning: PruningRecord) -> str:
     """What the shorter exam costs: fewer questions measure a pipeline less precisely."""
-    targets, first, last = pruning.targets, pruning.rounds[0].standard_error, pruning.rounds[-1].standard_error
-    if not targets or len(first) != len(targets) or len(last) != len(targets):
-        return
+    errors = pruning.rounds["standard_error"]
     parts = [
         f"{plain_number(before)} to {plain_number(after)} at ability {signed(target, 0)}"
-        for target, before, after in zip(targets, first, last, strict=True)
+        for target, before, after in zip(pruning.targets, errors.iloc[0], errors.iloc[-1], strict=True)
     ]
-    yield (
+    return (
         f"With fewer questions the standard error of a pipeline's ability goes from {joined(parts)} (in a quick fit of "
         "the pipelines that did the choosing, without components: a scale of its own)."
     )

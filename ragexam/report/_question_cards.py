@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from examcore import Question
 from examcore.page import clipped, percent, plain_number
+from ragexam.report._page_parts import QuestionCard
 from ragexam.report._question_faults import FAULTS, AnswerSigns, QuestionFault, reason
 
 HEADING, PASSAGE = 300, 3000
@@ -43,26 +44,6 @@ class KnownQuestions:
         found = [fault.name for fault in self.faults[question.id]]
         found += ["carries the exam"] if question.id in self.best else []
         return found + (["pruned"] if question.id in self.pruned else [])
-
-
-@dataclass(frozen=True)
-class QuestionCard:
-    """A question as the page shows it.
-
-    `stem` is empty where the heading holds it whole, `passage` where it is left out; filters look for the `tokens`.
-    """
-
-    number: int
-    heading: str
-    stem: str
-    choices: Sequence[tuple[str, bool]]
-    passage: str
-    tokens: str = ""
-    faults: Sequence[str] = ()
-    best: bool = False
-    pruned: bool = False
-    reasons: Sequence[str] = ()
-    facts: Sequence[str] = ()
 
 
 def question_card(question: Question, known: KnownQuestions, readable: bool) -> QuestionCard:

@@ -9,10 +9,20 @@ import numpy as np
 import pandas as pd
 
 from examcore import Question
-from examcore.page import clipped, percent, percent_range, plain_number
+from examcore.page import clipped, plain_number
 from irt import kernels
 from ragexam.report._fitted_model import FittedModel, interval_of
-from ragexam.report._page_parts import PageTable, Picture, TableCell, TableRow, column_heads, number_cell, table_row
+from ragexam.report._page_parts import (
+    PageSection,
+    PageTable,
+    Picture,
+    TableCell,
+    TableRow,
+    column_heads,
+    number_cell,
+    share_cell,
+    table_row,
+)
 from ragexam.report._response_scores import NOTHING, accuracy
 from taxonomy import FORMS, LEVELS, bloom, form
 
@@ -43,24 +53,6 @@ class QuestionGrouping:
         return {name: ids for name, ids in found.items() if ids}
 
 
-@dataclass(frozen=True)
-class GroupingPart:
-    """The table and the figure of one grouping."""
-
-    title: str
-    table: PageTable
-    figure: Picture | None = None
-
-
-@dataclass(frozen=True)
-class GroupingsSection:
-    """All groupings, how to read them, and a warning on the labels."""
-
-    sentences: Sequence[str]
-    warning: str
-    parts: Sequence[GroupingPart]
-
-
 BLOOM = QuestionGrouping("bloom", "By level of Bloom's taxonomy", bloom, LEVELS, "information_by_bloom")
 FORM = QuestionGrouping("form", "By question word", lambda text: (form(text),), FORMS, "information_by_question_word")
 _NAMED = {"knowledge": "By kind of knowledge", "topic": "By topic", "cluster": "By cluster"}
@@ -86,11 +78,11 @@ def item_information(model: FittedModel) -> tuple[tuple[str, ...], np.ndarray]:
 
 def groupings_section(
     model: FittedModel | None, questions: Sequence[Question], scores: pd.DataFrame, figures: Mapping[str, Picture]
-) -> GroupingsSection:
+) -> PageSection:
     """How to read it, a warning on the labels, a figure or a table for each grouping."""
     draws = None if model is None or model.fit.graded is not None else item_information(model)
     parts = [
-        GroupingPart(one.title, _table(one, questions, scores, draws), figures.get(one.figure))
+        PageSection(title=one.title, tables=(_table(one, questions, scores, draws),), figure=figures.get(one.figure))
         for one in groupings_of(questions)
     ]
     lines = [
@@ -104,7 +96,7 @@ def groupings_section(
         "that stands in the subject of a question counts as its task. They were not checked by a reader here, so "
         f"differences between levels are hints, and kinds with fewer than {FEW} questions say nothing."
     )
-    return GroupingsSection(lines, warning, parts)
+    return PageSection(lines, (warning,), parts=parts)
 
 
 def _table(
@@ -125,12 +117,11 @@ def _table(
 def _row(
     name: str, ids: Sequence[str], scores: pd.DataFrame, draws: tuple[tuple[str, ...], np.ndarray] | None
 ) -> TableRow:
-    right = accuracy(scores[scores["item"].isin(ids)])
     count = f"{len(ids)}{' (few)' if len(ids) < FEW else ''}"
     cells: list[TableCell | str] = [
         clipped(name, 60) or "no label",
         number_cell(count, len(ids)),
-        number_cell(f"{percent(right.estimate)} ({percent_range(right)})", right.estimate),
+        share_cell(accuracy(scores[scores["item"].isin(ids)])),
     ]
     if draws is not None:
         known = set(ids)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from examcore import Question
 from examcore.page import clipped, plain_number
 from ragexam.report._page_parts import (
     FilterMenu,
+    PageSection,
     PageTable,
     TableCell,
     TableFilters,
@@ -30,7 +30,6 @@ from ragexam.report._question_cards import (
     PASSAGE,
     PRUNED,
     KnownQuestions,
-    QuestionCard,
     fault_token,
     question_card,
 )
@@ -46,31 +45,11 @@ LISTED_STEM = 140
 """Characters of a stem in a table."""
 
 
-@dataclass(frozen=True)
-class CardGroup:
-    """Cards under a title."""
+def questions_section(questions: Sequence[Question], signs: AnswerSigns, pruned: Collection[str] = ()) -> PageSection:
+    """The faults in numbers, the questions as cards, those with faults first, and all of them as a table.
 
-    title: str
-    sentence: str
-    cards: Sequence[QuestionCard]
-    folded: bool
-
-
-@dataclass(frozen=True)
-class QuestionsSection:
-    """The faults in numbers, the questions as cards with their filters, and all of them as a table."""
-
-    sentences: Sequence[str]
-    overview: PageTable | None
-    filters: TableFilters
-    groups: Sequence[CardGroup]
-    table: PageTable
-
-
-def questions_section(
-    questions: Sequence[Question], signs: AnswerSigns, pruned: Collection[str] = ()
-) -> QuestionsSection:
-    """The questions, those with faults first; without a fit, faults come from accuracy alone."""
+    Without a fit, faults come from accuracy alone.
+    """
     faults = {question.id: faults_of(question, signs) for question in questions}
     best = _best(questions, faults, signs)
     known = KnownQuestions(
@@ -89,20 +68,26 @@ def questions_section(
     shown = [*faulty, *best, *rest][:LISTED]
     readable = _with_passages(shown)
     groups = (
-        ("To look at first: questions that do not measure", faulty, "The gravest stand first.", False),
-        ("Questions that carry the exam", best, "The most informative without a fault.", False),
-        ("All other questions", rest, "The most informative first." if signs.items is not None else "", bool(chosen)),
+        ("To look at first: questions that do not measure", faulty, ["The gravest stand first."]),
+        ("Questions that carry the exam", best, ["The most informative without a fault."]),
+        ("All other questions", rest, ["The most informative first."] if signs.items is not None else []),
     )
-    return QuestionsSection(
-        sentences=_sentences(questions, faulty, shown, readable, signs),
-        overview=_overview(faults),
+    parts = [
+        PageSection(
+            sentences,
+            questions=[question_card(one, known, one.id in readable) for one in part],
+            title=title,
+            is_folded=all_of_them is rest and bool(chosen),
+        )
+        for title, all_of_them, sentences in groups
+        if (part := _among(all_of_them, shown))
+    ]
+    return PageSection(
+        _sentences(questions, faulty, shown, readable, signs),
+        tables=_overview(faults),
+        folded=[_table(_among(questions, shown), known)],
+        parts=parts,
         filters=_filters(known),
-        groups=[
-            CardGroup(title, sentence, [question_card(one, known, one.id in readable) for one in part], folded)
-            for title, all_of_them, sentence, folded in groups
-            if (part := _among(all_of_them, shown))
-        ],
-        table=_table(_among(questions, shown), known),
     )
 
 
@@ -172,7 +157,7 @@ def _sentences(
     return lines
 
 
-def _overview(faults: Mapping[str, Sequence[QuestionFault]]) -> PageTable | None:
+def _overview(faults: Mapping[str, Sequence[QuestionFault]]) -> list[PageTable]:
     """How many questions have which fault, and what to do about it."""
     counts = {fault: sum(fault in found for found in faults.values()) for fault in FAULTS}
     rows = tuple(
@@ -180,10 +165,9 @@ def _overview(faults: Mapping[str, Sequence[QuestionFault]]) -> PageTable | None
         for fault, count in counts.items()
         if count
     )
-    if not rows:
-        return None
     caption = "What may be wrong with questions, the gravest first; a question may stand in several rows"
-    return PageTable(caption, column_heads("sign", "#questions", "what it means", "what to do", words=_WORDS), rows)
+    heads = column_heads("sign", "#questions", "what it means", "what to do", words=_WORDS)
+    return [PageTable(caption, heads, rows)] if rows else []
 
 
 _WORDS = ("what it means", "what to do", "question", "key", "remarks")

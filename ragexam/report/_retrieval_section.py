@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from examcore import STEM, IntervalEstimate, Question, bootstrap_mean, counted
-from examcore.page import joined, percent, percent_range, points
+from examcore.page import joined, percent, points
 from irt.plots import records
 from rag import AnswerStore
 from ragexam._retrieval import PEOPLES_OVERLAP, RetrievalTable
@@ -24,6 +24,7 @@ from ragexam.report._page_parts import (
     column_heads,
     number_cell,
     percent_cell,
+    share_cell,
     table_row,
 )
 from ragexam.report._response_scores import NOTHING, accuracy, bound_of, facets_of, levels_of, row_interval
@@ -51,19 +52,13 @@ def read_answers(path: Path, questions: Sequence[Question]) -> pd.DataFrame | No
     if not path.is_file():
         return None
     written_from = {question.id: question.chunk_id for question in questions}
+    rows = []
     with AnswerStore(path) as store:
-        answers = [one for one in store.answers() if one.question in written_from]
-    sources = [(written_from[one.question], one.passages) for one in answers]
-    return pd.DataFrame(
-        {
-            "student": [one.pipeline for one in answers],
-            "item": [one.question for one in answers],
-            "chosen": [one.chosen for one in answers],
-            "source": [float(source in passages) if source else math.nan for source, passages in sources],
-            "prompt_tokens": [one.prompt_tokens for one in answers],
-            "seconds": [one.seconds for one in answers],
-        }
-    )
+        for one in store.answers():
+            if (source := written_from.get(one.question)) is not None:
+                read = float(source in one.passages) if source else math.nan
+                rows.append((one.pipeline, one.question, one.chosen, read, one.prompt_tokens, one.seconds))
+    return pd.DataFrame(rows, columns=["student", "item", "chosen", "source", "prompt_tokens", "seconds"])
 
 
 def reading_table(scores: pd.DataFrame, answers: pd.DataFrame | None) -> pd.DataFrame:
@@ -186,7 +181,7 @@ def _kinds_table(retrieval: RetrievalTable) -> PageTable:
     rows = []
     for name in retrieval.retrievers:
         found = [retrieval.kinds[kind].get(name, {}).get(measure, NOTHING) for kind in kinds]
-        rows.append(table_row(level_name(_FACET, name), *map(_share, found)))
+        rows.append(table_row(level_name(_FACET, name), *map(share_cell, found)))
     heads = column_heads("retriever", *(f"#{kind} (overlap {percent(retrieval.overlap[kind])})" for kind in kinds))
     caption = f"{measure} by kind of query, with 90 % intervals over questions"
     return PageTable(caption, heads, tuple(rows), sortable=True)
@@ -236,23 +231,17 @@ def _table(
     rows = []
     for level in levels_of(scores, _FACET):
         cells: list[TableCell | str] = [level_name(_FACET, level)]
-        cells += [_share(measures.get(level, {}).get(name, NOTHING)) for name in shown]
+        cells += [share_cell(measures.get(level, {}).get(name, NOTHING)) for name in shown]
         if by_name:
             row = by_name[level]
             cells += [
                 percent_cell(row["found"]),
-                _share(row_interval(row, "accuracy", "accuracy_low", "accuracy_high")),
+                share_cell(row_interval(row, "accuracy", "accuracy_low", "accuracy_high")),
             ]
             cells += [_half(row["read_accuracy"], row["read_n"]), _half(row["unread_accuracy"], row["unread_n"])]
         rows.append(table_row(*cells))
     caption = "Retrieval beside answers; hit and MRR with 90 % intervals, accuracy with 95 % intervals over questions"
     return PageTable(caption, column_heads(*names), tuple(rows), sortable=True)
-
-
-def _share(interval: IntervalEstimate) -> TableCell:
-    if not math.isfinite(interval.estimate):
-        return number_cell("–")
-    return number_cell(f"{percent(interval.estimate)} ({percent_range(interval)})", interval.estimate)
 
 
 def _half(share: float, count: float) -> TableCell:

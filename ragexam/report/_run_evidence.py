@@ -40,36 +40,26 @@ class RunEvidence:
     @property
     def notes(self) -> list[str]:
         """What a reader must be told of how the exam was written and sat."""
-        return [*self._part("usage").get("notes", []), *self.sitting.get("notes", [])]
-
-    @property
-    def sitting(self) -> Mapping[str, Any]:
-        """What `run.json` says of how the answers came about."""
-        return self._part("sitting")
-
-    @property
-    def configuration(self) -> Mapping[str, Any]:
-        """The configuration that `run.json` keeps."""
-        return self._part("configuration")
-
-    @property
-    def process(self) -> Mapping[str, float]:
-        """The most memory a process of the run took, in bytes, and the longest time it said nothing, in seconds."""
-        return self._part("process")
+        return [*self.part("usage").get("notes", []), *self.part("sitting").get("notes", [])]
 
     @property
     def tokens_read_per_question(self) -> float | None:
         """Tokens that models read for each question written; None where that is not known."""
-        found: float | None = self._part("statistics").get("cost", {}).get("tokens_read_per_question")
+        found: float | None = self.part("statistics").get("cost", {}).get("tokens_read_per_question")
         return found
 
     @property
     def seconds(self) -> Mapping[str, float]:
         """Seconds per step of the run."""
-        steps = self._part("steps")
+        steps = self.part("steps")
         return {str(name): float(step.get("seconds", 0.0)) for name, step in steps.items() if isinstance(step, Mapping)}
 
-    def _part(self, name: str) -> Mapping[str, Any]:
+    def part(self, name: str) -> Mapping[str, Any]:
+        """A part of `run.json`, empty where it has none.
+
+        `sitting` says how the answers came about, `process` the most memory that a process of the run took, in bytes,
+        and the longest time it said nothing, in seconds.
+        """
         found = self.record.get(name)
         return found if isinstance(found, Mapping) else {}
 
@@ -88,23 +78,17 @@ def read_evidence(run: Path) -> RunEvidence:
     _check_same_exam(folder, questions, scores)
     if "retriever" in scores.columns:
         scores["retriever"] = scores["retriever"].replace(renamed)
-    missing: list[str] = []
     model = read_fitted_model(folder.fit, renamed) if (folder.fit / "fit.json").is_file() else None
-    if model is None:
-        missing.append("No measurement model was fitted: the verdict comes from accuracy alone.")
     pruned = _json(folder.pruned / "prune.json")
-    if pruned is None:
-        missing.append("The exam was not pruned, so there is nothing to say about a shorter one.")
-    dropped: tuple[Dropped, ...] = ()
-    if folder.dropped.is_file():
-        dropped = tuple(read_dropped(folder.dropped))
-    else:
-        missing.append("There is no record of dropped questions.")
+    dropped = tuple(read_dropped(folder.dropped)) if folder.dropped.is_file() else ()
     answers = read_answers(folder.answers, questions)
-    if answers is None:
-        missing.append("There is no answers.sqlite: the choices, the passages read and the costs are unknown.")
-    if record is None:
-        missing.append("There is no run.json, so how the run was made is not known.")
+    absent = {
+        "No measurement model was fitted: the verdict comes from accuracy alone.": model is None,
+        "The exam was not pruned, so there is nothing to say about a shorter one.": pruned is None,
+        "There is no record of dropped questions.": not folder.dropped.is_file(),
+        "There is no answers.sqlite: the choices, the passages read and the costs are unknown.": answers is None,
+        "There is no run.json, so how the run was made is not known.": record is None,
+    }
     return RunEvidence(
         folder=folder,
         questions=questions,
@@ -115,7 +99,7 @@ def read_evidence(run: Path) -> RunEvidence:
         record=record or {},
         n_documents=_count_lines(folder.corpus),
         n_chunks=_count_lines(folder.chunks),
-        missing=tuple(missing),
+        missing=tuple(sentence for sentence, is_absent in absent.items() if is_absent),
         answers=answers,
         retrieval=_retrieval(folder.retrieval, searched_questions(questions, dropped)),
         validity=_validity(folder.validity),

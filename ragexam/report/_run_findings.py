@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from exam_gen import Baseline, ExamStatistics, exam_statistics, overlaps
+from exam_gen import Baseline, ExamStatistics, exam_statistics
 from examcore import IntervalEstimate
 from rag import QUERIES
-from ragexam._retrieval import OWN_WORDS
+from ragexam._retrieval import OWN_WORDS, mean_overlap
 from ragexam.report._accuracy_tables import pipeline_accuracy
 from ragexam.report._component_verdicts import FacetVerdict, can_judge, choosable, describe, judge_all, sentences
 from ragexam.report._costs_section import CostFrontier, cost_frontier, pipeline_costs, prices_of
@@ -56,10 +56,8 @@ class RunFindings:
     @cached_property
     def overlap(self) -> float:
         """The mean share of the content words of what retrievers searched for that stand in the passages."""
-        grid = self.evidence.configuration.get("grid", {})
-        kinds = grid.get("queries", QUERIES)
-        shares = overlaps(self.evidence.questions, kinds if isinstance(kinds, str) else kinds[0])
-        return sum(shares) / len(shares) if shares else math.nan
+        kinds = self.evidence.part("configuration").get("grid", {}).get("queries", QUERIES)
+        return mean_overlap(self.evidence.questions, kinds if isinstance(kinds, str) else kinds[0])
 
     @property
     def own_words(self) -> bool:
@@ -70,7 +68,7 @@ class RunFindings:
     def costs(self) -> pd.DataFrame:
         """`student,tokens,seconds,cost` of each pipeline; see `pipeline_costs`."""
         evidence = self.evidence
-        return pipeline_costs(evidence.answers, evidence.scores, prices_of(evidence.configuration))
+        return pipeline_costs(evidence.answers, evidence.scores, prices_of(evidence.part("configuration")))
 
     @cached_property
     def frontier(self) -> CostFrontier | None:
@@ -91,6 +89,47 @@ class RunFindings:
     def signs(self) -> AnswerSigns:
         """What the answers say about the questions."""
         return answer_signs(self.evidence)
+
+    def record(self) -> dict[str, object]:
+        """The few numbers that `run.json` keeps, as JSON types; numbers that cannot be said are null."""
+        evidence, exam, process = self.evidence, self.exam, self.evidence.part("process")
+        return {
+            "n_questions": len(evidence.questions),
+            "n_pipelines": len(self.accuracy),
+            "accuracy": {name: _interval(interval) for name, interval in self.accuracy.items()},
+            "oracle_minus_closed_book": _interval(self.value_of_passages),
+            "fixed_answer_baseline": _rounded(exam.fixed_answer.accuracy),
+            "longest_answer_baseline": _rounded(exam.longest_answer.accuracy),
+            "baselines_within_sampling_error": {
+                "fixed": exam.fixed_answer.within_chance,
+                "longest": exam.longest_answer.within_chance,
+            },
+            "best": {verdict.facet: _best(verdict) for verdict in self.verdicts},
+            "verdict": sentences(self.verdicts, self.own_words),
+            "converged": None if evidence.model is None else evidence.model.converged,
+            **{name: evidence.part("sitting").get(name, {}) for name in ("unparsed", "truncated")},
+            "notes": evidence.notes,
+            "seconds": dict(evidence.seconds),
+            "tokens_read_per_question": evidence.tokens_read_per_question,
+            "peak_memory_bytes": process.get("peak_memory_bytes") or None,
+            "longest_silence_seconds": round(process.get("longest_silence_seconds", 0.0), 1) or None,
+        }
+
+    def lines(self) -> list[str]:
+        """The numbers a run is judged by, and where its page is."""
+        evidence = self.evidence
+        unsettled = evidence.model is not None and not evidence.model.converged
+        return [
+            f"{len(evidence.questions)} questions, {len(self.accuracy)} pipelines",
+            f"oracle minus closed book: {_interval_line(self.value_of_passages)}",
+            _baseline_line("best fixed answer", self.exam.fixed_answer),
+            _baseline_line("longest answer", self.exam.longest_answer),
+            *map(describe, self.verdicts),
+            *(f"note: {note}" for note in evidence.notes),
+            *(["warning: the fit has not converged; see the report"] if unsettled else []),
+            f"seconds: {', '.join(f'{name} {spent:.0f} s' for name, spent in evidence.seconds.items())}",
+            f"report: {evidence.folder.report}",
+        ]
 
 
 def analyse_run(run: Path) -> RunFindings:
@@ -123,7 +162,7 @@ def draws_to_judge_by(
     scores: pd.DataFrame, draws: tuple[LevelDraws, ...], departures: pd.DataFrame | None
 ) -> tuple[LevelDraws, ...]:
     """The draws, with those of accuracy in place of components whose accuracy the fit misses."""
-    missed = {row.facet for row in missed_levels(departures)}
+    missed = {row["facet"] for row in missed_levels(departures)}
     judged = (
         facet_accuracy_draws(choosable(scores, one.facet), one.facet) if one.facet in missed else one for one in draws
     )
@@ -137,62 +176,6 @@ def value_of_passages(scores: pd.DataFrame) -> IntervalEstimate:
         if FLOOR in bounds and CEILING in bounds:
             return paired_difference(scores, facet, bounds[CEILING], bounds[FLOOR])
     return NOTHING
-
-
-@dataclass(frozen=True)
-class RunSummary:
-    """The few numbers of a run that its record keeps, with the seconds of each step and what its processes took."""
-
-    findings: RunFindings
-    seconds: Mapping[str, float]
-    process: Mapping[str, float]
-
-    def record(self) -> dict[str, object]:
-        """The summary as JSON types; numbers that cannot be said are null."""
-        found, evidence = self.findings, self.findings.evidence
-        exam = found.exam
-        return {
-            "n_questions": len(evidence.questions),
-            "n_pipelines": len(found.accuracy),
-            "accuracy": {name: _interval(interval) for name, interval in found.accuracy.items()},
-            "oracle_minus_closed_book": _interval(found.value_of_passages),
-            "fixed_answer_baseline": _rounded(exam.fixed_answer.accuracy),
-            "longest_answer_baseline": _rounded(exam.longest_answer.accuracy),
-            "baselines_within_sampling_error": {
-                "fixed": exam.fixed_answer.within_chance,
-                "longest": exam.longest_answer.within_chance,
-            },
-            "best": {verdict.facet: _best(verdict) for verdict in found.verdicts},
-            "verdict": sentences(found.verdicts, found.own_words),
-            "converged": None if evidence.model is None else evidence.model.converged,
-            **{name: evidence.sitting.get(name, {}) for name in ("unparsed", "truncated")},
-            "notes": evidence.notes,
-            "seconds": dict(self.seconds),
-            "tokens_read_per_question": evidence.tokens_read_per_question,
-            "peak_memory_bytes": self.process.get("peak_memory_bytes") or None,
-            "longest_silence_seconds": round(self.process.get("longest_silence_seconds", 0.0), 1) or None,
-        }
-
-    def lines(self) -> list[str]:
-        """The numbers a run is judged by, and where its page is."""
-        found, evidence = self.findings, self.findings.evidence
-        unsettled = evidence.model is not None and not evidence.model.converged
-        return [
-            f"{len(evidence.questions)} questions, {len(found.accuracy)} pipelines",
-            f"oracle minus closed book: {_interval_line(found.value_of_passages)}",
-            _baseline_line("best fixed answer", found.exam.fixed_answer),
-            _baseline_line("longest answer", found.exam.longest_answer),
-            *map(describe, found.verdicts),
-            *(f"note: {note}" for note in evidence.notes),
-            *(["warning: the fit has not converged; see the report"] if unsettled else []),
-            f"seconds: {', '.join(f'{name} {spent:.0f} s' for name, spent in self.seconds.items())}",
-            f"report: {evidence.folder.report}",
-        ]
-
-
-def summarize(findings: RunFindings) -> RunSummary:
-    """The summary of what was found in a run."""
-    return RunSummary(findings, findings.evidence.seconds, findings.evidence.process)
 
 
 def _best(verdict: FacetVerdict) -> Mapping[str, object]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from examcore import IntervalEstimate
 from examcore.page import clipped, flattened, joined, percent, plain_number, points, shown_value
 from irt.checks import duplicates
+from irt.plots import records
 from ragexam.report._component_names import level_name
 from ragexam.report._fitted_model import FittedModel
 from ragexam.report._page_parts import PageSection, PageTable, column_heads, table_row, text_cell
@@ -48,17 +48,6 @@ class TrustCheck:
     meaning: str
 
 
-class MissedLevel(NamedTuple):
-    """A level of a component whose accuracy the model misses: observed minus expected share right."""
-
-    facet: str
-    level: str
-    departure: IntervalEstimate
-
-    def __str__(self) -> str:
-        return f"{level_name(self.facet, clipped(self.level, 60))} ({points(self.departure)} against the model)"
-
-
 def misfit_sentences(levels: pd.DataFrame | None) -> list[str]:
     """A warning for the verdict where the model does not reproduce the accuracy of components that were tried.
 
@@ -69,7 +58,7 @@ def misfit_sentences(levels: pd.DataFrame | None) -> list[str]:
         return []
     return [
         "The measurement model does not reproduce the accuracy of "
-        f"{joined([str(one) for one in missed[:3]])}: differences in ability understate or overstate these "
+        f"{joined(list(map(_missed, missed[:3])))}: differences in ability understate or overstate these "
         "components, which are judged by accuracy."
     ]
 
@@ -160,7 +149,7 @@ def _components(levels: pd.DataFrame | None) -> Iterator[TrustCheck]:
     if levels is None or levels.empty:
         return
     missed = missed_levels(levels)
-    worst = _missed_level(levels.iloc[int(levels["estimate"].abs().argmax())].to_dict())
+    worst = _missed(levels.iloc[int(levels["estimate"].abs().argmax())].to_dict())
     yield _check(
         "Does the model reproduce what was seen?",
         not missed,
@@ -171,17 +160,17 @@ def _components(levels: pd.DataFrame | None) -> Iterator[TrustCheck]:
     )
 
 
-def missed_levels(levels: pd.DataFrame | None) -> list[MissedLevel]:
-    """Levels whose accuracy the model clearly and noticeably misses, the worst first."""
+def missed_levels(levels: pd.DataFrame | None) -> Sequence[Mapping[Any, Any]]:
+    """Rows of the levels whose accuracy the model clearly and noticeably misses, the worst first."""
     if levels is None or levels.empty:
         return []
     clear = levels[(levels["p_adjusted"] <= 0.1) & (levels["estimate"].abs() > _LARGE_MISS)]
-    rows = clear.reindex(clear["estimate"].abs().sort_values(ascending=False).index).to_dict("records")
-    return [_missed_level(row) for row in rows]
+    return records(clear.sort_values("estimate", key=abs, ascending=False))
 
 
-def _missed_level(row: Mapping[Any, Any]) -> MissedLevel:
-    return MissedLevel(row["facet"], row["level"], row_interval(row))
+def _missed(row: Mapping[Any, Any]) -> str:
+    level = level_name(row["facet"], clipped(row["level"], 60))
+    return f"{level} ({points(row_interval(row))} against the model)"
 
 
 def _copies(model: FittedModel) -> Iterator[TrustCheck]:

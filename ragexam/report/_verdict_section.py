@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from examcore import counted
 from examcore.page import chance, joined, percent, points
@@ -12,6 +11,7 @@ from ragexam._retrieval import PEOPLES_OVERLAP
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._component_verdicts import FacetVerdict, describe, sentences
 from ragexam.report._exam_section import model_roles
+from ragexam.report._page_parts import ChanceBar, PageCard, PageSection
 from ragexam.report._response_scores import bounds_in, facets_of, levels_of, without_black_boxes
 from ragexam.report._run_evidence import RunEvidence
 from ragexam.report._run_findings import RunFindings
@@ -31,38 +31,8 @@ UNCHECKED = (
 """Measured by `benchmarks/external_validity.py` (RESULTS.md, External validity)."""
 
 
-@dataclass(frozen=True)
-class ChanceBar:
-    """The probability of a level to be best: `share` in whole percent, and as text."""
-
-    name: str
-    share: int
-    text: str
-
-
-@dataclass(frozen=True)
-class VerdictCard:
-    """What is said of one component; `accuracy` is empty where the sentence is about accuracy already."""
-
-    heading: str
-    answer: str
-    sentence: str
-    accuracy: str
-    chances: Sequence[ChanceBar]
-
-
-@dataclass(frozen=True)
-class VerdictSection:
-    """The verdict with its warnings and cards, and a note on where its numbers come from."""
-
-    sentences: Sequence[str]
-    warnings: Sequence[str]
-    cards: Sequence[VerdictCard]
-    note: str
-
-
-def verdict_section(found: RunFindings) -> VerdictSection:
-    """The verdict, the warnings that belong beside it, and a card per component."""
+def verdict_section(found: RunFindings) -> PageSection:
+    """The verdict, the warnings that belong beside it, a card per component, and where its numbers come from."""
     fitted = [verdict for verdict in found.verdicts if verdict.compared and verdict.unit != "accuracy"]
     others = [verdict for verdict in found.verdicts if verdict.compared and verdict not in fitted]
     by_accuracy = [facet_name(verdict.facet) for verdict in others]
@@ -73,13 +43,13 @@ def verdict_section(found: RunFindings) -> VerdictSection:
     bounds = sorted(bounds_in(found.evidence.scores))
     left_out = f" {joined(bounds).capitalize()} are bounds and were left out of the comparison." if bounds else ""
     allowance = "" if all_by_accuracy else _ALLOWANCE
-    return VerdictSection(
+    return PageSection(
         sentences(found.verdicts, found.own_words)
         if found.verdicts
         else ["The answers name no components to compare."],
         [*verdict_warnings(found), *misfit_sentences(found.departures)],
-        [_verdict_card(verdict, own_words=found.own_words) for verdict in found.verdicts],
-        f"Probabilities and intervals (90 %) come from {scale}.{allowance}{left_out}",
+        cards=[_verdict_card(verdict, own_words=found.own_words) for verdict in found.verdicts],
+        note=f"Probabilities and intervals (90 %) come from {scale}.{allowance}{left_out}",
     )
 
 
@@ -143,17 +113,18 @@ def _model(name: str) -> str:
     return "".join(letter for letter in bare if letter.isalnum())
 
 
-def _verdict_card(verdict: FacetVerdict, *, own_words: bool) -> VerdictCard:
+def _verdict_card(verdict: FacetVerdict, *, own_words: bool) -> PageCard:
     where = " for the passages' own words" if own_words and facet_name(verdict.facet) == "retriever" else ""
     best = verdict.ties if verdict.compared and not verdict.told_apart else [verdict.best] if verdict.best else ()
     by_ability = verdict.compared and verdict.unit != "accuracy"
-    return VerdictCard(
+    return PageCard(
         heading=f"Best {facet_name(verdict.facet)}{where}"
         if verdict.compared
         else facet_name(verdict.facet).capitalize(),
         answer=joined([level_name(verdict.facet, level) for level in best], "or") or "–",
         sentence=describe(verdict),
-        accuracy=f"In accuracy: {points(verdict.accuracy_gap)}." if by_ability else "",
+        # Of a verdict by accuracy the sentence says it already.
+        remark=f"In accuracy: {points(verdict.accuracy_gap)}." if by_ability else "",
         chances=[
             ChanceBar(level_name(verdict.facet, level), round(100 * share), chance(share, short=True))
             for level, share in verdict.chances

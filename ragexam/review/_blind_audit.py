@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from exam_gen.review import (
@@ -37,16 +36,8 @@ class BlindAudit:
         self.log = self.files.folder.audit
         self.judgments = read_judgments(self.log, self.draw)
         self._chosen: dict[int, int] = {}
-
-    @property
-    def reads(self) -> Mapping[str, Callable[[Query], object]]:
-        """What the page asks."""
-        return {"start": self._start, "item": self._item, "result": self._result}
-
-    @property
-    def writes(self) -> Mapping[str, Callable[[Body], object]]:
-        """What the page changes."""
-        return {"answer": self._answer, "judge": self._judge}
+        self.reads = {"start": self._start, "item": self._item, "result": self._result}
+        self.writes = {"answer": self._answer, "judge": self._judge}
 
     @property
     def is_over(self) -> bool:

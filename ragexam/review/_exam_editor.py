@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -37,17 +37,9 @@ class ExamEditor:
         self.torn = False
         self._size = 0
         self._lowered: dict[str, tuple[int, str]] = {}
+        self.reads = {"start": self._start, "question": self._question, "search": self._search, "state": self._state}
+        self.writes = {"act": self._act, "write": lambda _: self.write().record()}
         self.refresh()
-
-    @property
-    def reads(self) -> Mapping[str, Callable[[Query], object]]:
-        """What the page asks."""
-        return {"start": self._start, "question": self._question, "search": self._search, "state": self._state}
-
-    @property
-    def writes(self) -> Mapping[str, Callable[[Body], object]]:
-        """What the page changes."""
-        return {"act": self._act, "write": lambda _: self.write().record()}
 
     def refresh(self) -> None:
         """Read what others have added to the log; `ValueError` when it does not belong to this exam."""

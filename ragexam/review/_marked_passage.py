@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 
 MAX_PATTERN = 2000
 """Longer texts are not looked for."""
@@ -21,13 +23,14 @@ def pieces(passage: str, key: str, sentence: str = "") -> list[Piece]:
 
     The key is marked inside its sentence when it stands there, else wherever it stands.
     """
-    source = next(_places(passage, sentence), None)
-    inside = [] if source is None else [at for at in _places(passage, key) if source[0] <= at[0] and at[1] <= source[1]]
-    keys = inside or list(_places(passage, key))
-    kinds = [*((at, KEY) for at in keys)]
-    if source is not None:
-        kinds += [(at, SENTENCE) for at in _rest(source, keys)]
-    return list(_cut(passage, sorted(kinds)))
+    kinds = [PLAIN] * len(passage)
+    start, end = next(_places(passage, sentence), (0, 0))
+    kinds[start:end] = [SENTENCE] * (end - start)
+    keys = list(_places(passage, key))
+    for at, to in [one for one in keys if start <= one[0] and one[1] <= end] or keys:
+        kinds[at:to] = [KEY] * (to - at)
+    runs = groupby(zip(passage, kinds, strict=True), key=itemgetter(1))
+    return [("".join(letter for letter, _ in run), kind) for kind, run in runs]
 
 
 def hidden_characters(text: str) -> list[str]:
@@ -50,27 +53,3 @@ def _places(text: str, wanted: str) -> Iterator[tuple[int, int]]:
         if count == MAX_MARKS:
             return
         yield match.span()
-
-
-def _rest(source: tuple[int, int], keys: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The source without the keys in it."""
-    at = source[0]
-    for start, end in keys:
-        if start >= source[1] or end <= source[0]:
-            continue
-        if at < start:
-            yield at, start
-        at = end
-    if at < source[1]:
-        yield at, source[1]
-
-
-def _cut(text: str, marked: list[tuple[tuple[int, int], str]]) -> Iterator[Piece]:
-    at = 0
-    for (start, end), kind in marked:
-        if at < start:
-            yield text[at:start], PLAIN
-        yield text[start:end], kind
-        at = end
-    if at < len(text):
-        yield text[at:], PLAIN

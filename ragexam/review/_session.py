@@ -31,16 +31,6 @@ class SessionResult:
         return self.words.split("\n")
 
 
-@dataclass(frozen=True)
-class AuditRequest:
-    """An audit as it is asked for: `size` survivors and `size` drops, drawn by `seed`; on a page or into a sheet."""
-
-    size: int
-    seed: int
-    sheet: Path | None = None
-    page: bool = True
-
-
 def review_session(run: Path, port: int, progress: Progress, *, page: bool) -> SessionResult | ReviewedExam:
     """Serve the page until it is stopped; without a page, write the reviewed exam."""
     editor = ExamEditor(run)
@@ -57,16 +47,15 @@ def review_session(run: Path, port: int, progress: Progress, *, page: bool) -> S
     return SessionResult(done.record(), lines)
 
 
-def audit_session(run: Path, audit: AuditRequest, port: int, progress: Progress) -> SessionResult:
+def audit_session(blind: BlindAudit, port: int, progress: Progress, *, sheet: Path | None, page: bool) -> SessionResult:
     """Serve the audit until it is stopped, or write its sheet; then tell what the judgments say."""
-    blind = BlindAudit(run, audit.size, audit.seed)
     if few := missing_judgments(blind.draw):
         progress.say(f"note: {few}")
-    if audit.sheet is not None:
-        items = blind.write_sheet(audit.sheet)
-        found = {"sheet": str(audit.sheet), "items": items, "audit": blind.draw.id, "judgments": str(blind.log)}
-        return SessionResult(found, f"{audit.sheet}: {items} items; judgments go to {blind.log}")
-    if audit.page:
+    if sheet is not None:
+        items = blind.write_sheet(sheet)
+        found = {"sheet": str(sheet), "items": items, "audit": blind.draw.id, "judgments": str(blind.log)}
+        return SessionResult(found, f"{sheet}: {items} items; judgments go to {blind.log}")
+    if page:
         _serve(blind, port, progress)
     found = blind.result()
     return SessionResult(found, audit_lines(found))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from examcore.page import chance, clipped, joined, p_value, plain_number, points, signed, signed_range
+from examcore.page import chance, clipped, joined, p_value, plain_number, points, signed
 from irt.plots import records
 from ragexam.report._component_names import facet_name, facet_plural, level_name
 from ragexam.report._component_verdicts import FacetVerdict
 from ragexam.report._page_parts import (
+    PageSection,
     PageTable,
     TableCell,
+    change_cell,
     column_heads,
     interval_cell,
     number_cell,
@@ -32,22 +34,11 @@ SHOWN = 200
 _BARS = "|−\u00a0to\u00a0+"
 
 
-class ComparisonSentences(NamedTuple):
-    """Sentences by section."""
-
-    lead: list[str]
-    warnings: list[str]
-    accuracy: list[str]
-    ability: list[str]
-
-
-def comparison_sentences(
-    both: PairedRuns, accuracy: AccuracyChanges | None, ability: AbilityChanges | str
-) -> ComparisonSentences:
-    """Everything that is said above the tables."""
+def verdict_section(both: PairedRuns, accuracy: AccuracyChanges | None, ability: AbilityChanges | str) -> PageSection:
+    """What changed in a sentence or two, what to know before trusting it, and the verdicts of both runs."""
     lead = [_overall(both, accuracy), *_clearest(accuracy)]
     warnings = [*(ability.link.warnings if isinstance(ability, AbilityChanges) else ()), *_settings(both)]
-    return ComparisonSentences(lead, warnings, _accuracy(both, accuracy), _ability(ability))
+    return PageSection(lead, warnings, (_verdict_table(both),))
 
 
 def _overall(both: PairedRuns, accuracy: AccuracyChanges | None) -> str:
@@ -80,9 +71,10 @@ def _clearest(accuracy: AccuracyChanges | None) -> list[str]:
     return [f"Changed clearly, all levels of components tested together: {joined(told)}{more}."]
 
 
-def _accuracy(both: PairedRuns, accuracy: AccuracyChanges | None) -> list[str]:
+def accuracy_section(both: PairedRuns, accuracy: AccuracyChanges | None) -> PageSection:
+    """Changes of accuracy by component and by pipeline."""
     if accuracy is None:
-        return ["Needs pipelines that answered the same questions in both runs."]
+        return PageSection(("Needs pipelines that answered the same questions in both runs.",))
     clear = int((accuracy.pipelines["p_adjusted"] <= 1 - LEVEL).sum())
     lines = [
         "Accuracy in B minus accuracy in A, paired question by question; intervals (90\u00a0%) and p hold for all "
@@ -90,12 +82,20 @@ def _accuracy(both: PairedRuns, accuracy: AccuracyChanges | None) -> list[str]:
     ]
     if accuracy.left_out:
         lines.append(f"{accuracy.left_out} common questions were left out, because somebody did not answer them.")
-    return lines
+    shown = accuracy.pipelines.head(SHOWN)
+    more = f", the {SHOWN} clearest of {len(both.pipelines)}" if len(shown) < len(accuracy.pipelines) else ""
+    captions = {
+        "Change of accuracy by component, averaged over the pipelines that both runs tried": accuracy.levels,
+        f"Change of accuracy by pipeline, the clearest first{more}": shown,
+    }
+    heads = ("#in A", "#in B", "#change", _BARS, "#adjusted p", "verdict")
+    return PageSection(lines, tables=_tables(captions, heads, _accuracy_cells))
 
 
-def _ability(ability: AbilityChanges | str) -> list[str]:
+def ability_section(ability: AbilityChanges | str) -> PageSection:
+    """Changes of ability on the scale of A, by component and by pipeline."""
     if isinstance(ability, str):
-        return [ability]
+        return PageSection((ability,))
     line = ability.link
     lines = [
         f"Abilities of B were put on the scale of A by {len(line.anchors)} common questions: ability in A = "
@@ -112,7 +112,15 @@ def _ability(ability: AbilityChanges | str) -> list[str]:
             "its interval is wider by that."
         )
     lines.append("Intervals (90\u00a0%) take the two fits as independent.")
-    return lines
+    leads = (
+        "How much the lead of a level over the mean of the common levels has grown, on the scale of A; bounds left out"
+    )
+    pipelines = ability.pipelines.sort_values("estimate", ascending=False).head(SHOWN)
+    risen = "Change of each pipeline's ability on the scale of A, the largest rise first"
+    heads = ("#change", _BARS, "verdict")
+    tables = _tables({leads: ability.levels}, heads, _ability_cells)
+    tables += _tables({risen: pipelines}, ("#in A", "#in B", *heads), _ability_cells)
+    return PageSection(lines, tables=tables)
 
 
 def _settings(both: PairedRuns) -> list[str]:
@@ -166,7 +174,7 @@ def _some(names: list[str]) -> str:
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
-def verdict_table(both: PairedRuns) -> PageTable:
+def _verdict_table(both: PairedRuns) -> PageTable:
     """What each run says is best, component by component, on its own questions."""
     found = [{one.facet: one for one in find_all(evidence).verdicts} for evidence in (both.a, both.b)]
     rows = tuple(
@@ -199,20 +207,6 @@ def _moved(verdicts: list[FacetVerdict]) -> str:
     return "another one" if all(one.told_apart for one in verdicts) else "another one, but not told apart in both runs"
 
 
-def accuracy_tables(both: PairedRuns, changes: AccuracyChanges | None) -> list[PageTable]:
-    """Changes of accuracy by component and by pipeline."""
-    if changes is None:
-        return []
-    shown = changes.pipelines.head(SHOWN)
-    more = f", the {SHOWN} clearest of {len(both.pipelines)}" if len(shown) < len(changes.pipelines) else ""
-    captions = {
-        "Change of accuracy by component, averaged over the pipelines that both runs tried": changes.levels,
-        f"Change of accuracy by pipeline, the clearest first{more}": shown,
-    }
-    heads = ("#in A", "#in B", "#change", _BARS, "#adjusted p", "verdict")
-    return [_table(caption, table, heads, _accuracy_cells) for caption, table in captions.items() if not table.empty]
-
-
 def _accuracy_cells(row: Mapping[Any, Any], reach: float) -> list[TableCell]:
     change, p = row_interval(row), row["p_adjusted"]
     verdict = ("better" if change.estimate > 0 else "worse") if p <= 1 - LEVEL else "no clear change"
@@ -226,43 +220,31 @@ def _accuracy_cells(row: Mapping[Any, Any], reach: float) -> list[TableCell]:
     ]
 
 
-def ability_tables(ability: AbilityChanges | str) -> list[PageTable]:
-    """Changes of ability on the scale of A, by component and by pipeline."""
-    if isinstance(ability, str):
-        return []
-    leads = (
-        "How much the lead of a level over the mean of the common levels has grown, on the scale of A; bounds left out"
-    )
-    pipelines = ability.pipelines.sort_values("estimate", ascending=False).head(SHOWN)
-    risen = "Change of each pipeline's ability on the scale of A, the largest rise first"
-    heads = ("#change", _BARS, "verdict")
-    tables = [] if ability.levels.empty else [_table(leads, ability.levels, heads, _ability_cells)]
-    return tables + ([] if pipelines.empty else [_table(risen, pipelines, ("#in A", "#in B", *heads), _ability_cells)])
-
-
 def _ability_cells(row: Mapping[Any, Any], reach: float) -> list[TableCell]:
     change = row_interval(row)
     verdict = ("risen" if change.estimate > 0 else "fallen") if change.excludes_zero else "no clear change"
     return [
         *(number_cell(signed(row[name]), row[name]) for name in ("before", "after") if name in row),
-        number_cell(f"{signed(change.estimate)} ({signed_range(change)})", change.estimate),
+        change_cell(change),
         interval_cell(change.low, change.estimate, change.high, reach),
         TableCell(verdict, kind="told"),
     ]
 
 
-def _table(
-    caption: str,
-    table: pd.DataFrame,
+def _tables(
+    by_caption: Mapping[str, pd.DataFrame],
     heads: Sequence[str],
     cells: Callable[[Mapping[Any, Any], float], list[TableCell]],
-) -> PageTable:
-    """Rows by component and level, or by pipeline; bars are drawn on a scale that holds the longest."""
-    ends = table[["low", "high", "estimate"]].abs().to_numpy(float)
-    reach = float(np.nanmax(ends)) if np.isfinite(ends).any() else 0.0
-    names = ("pipeline",) if "student" in table else ("component", "level")
-    rows = tuple(table_row(*_named(row), *cells(row, reach)) for row in records(table))
-    return PageTable(caption, column_heads(*names, *heads), rows, sortable=True)
+) -> list[PageTable]:
+    """Rows by component and level, or by pipeline, where there are any; bars are on a scale that holds the longest."""
+    found = []
+    for caption, table in by_caption.items():
+        ends = table[["low", "high", "estimate"]].abs().to_numpy(float)
+        reach = float(np.nanmax(ends)) if np.isfinite(ends).any() else 0.0
+        names = ("pipeline",) if "student" in table else ("component", "level")
+        rows = tuple(table_row(*_named(row), *cells(row, reach)) for row in records(table))
+        found += [PageTable(caption, column_heads(*names, *heads), rows, sortable=True)] if rows else []
+    return found
 
 
 def _named(row: Mapping[Any, Any]) -> tuple[str, ...]:

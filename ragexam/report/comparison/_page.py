@@ -13,11 +13,10 @@ import pandas as pd
 from examcore import write_text
 from examcore.page import page_frame, page_template
 from ragexam.report.comparison._change_sections import (
-    ability_tables,
-    accuracy_tables,
-    comparison_sentences,
+    ability_section,
+    accuracy_section,
     not_compared,
-    verdict_table,
+    verdict_section,
 )
 from ragexam.report.comparison._changes import (
     AbilityChanges,
@@ -92,12 +91,11 @@ def comparison_context(
         f"A: {both.name_a} ({len(both.a.questions)} questions, {both.a.scores['student'].nunique()} pipelines); "
         f"B: {both.name_b} ({len(both.b.questions)} questions, {both.b.scores['student'].nunique()} pipelines)"
     )
-    sentences = comparison_sentences(both, accuracy, ability)
     return {
         **page_frame("What changed from run A to run B?", subtitle, CONTENTS),
-        "verdict": {"sentences": sentences.lead, "warnings": sentences.warnings, "table": verdict_table(both)},
-        "accuracy": {"sentences": sentences.accuracy, "tables": accuracy_tables(both, accuracy)},
-        "ability": {"sentences": sentences.ability, "tables": ability_tables(ability)},
+        "verdict": verdict_section(both, accuracy, ability),
+        "accuracy": accuracy_section(both, accuracy),
+        "ability": ability_section(ability),
         "questions": drift_section(both, accuracy, ability),
         "apart": not_compared(both, accuracy),
     }

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from examcore import IntervalEstimate, Question
 from examcore.page import clipped, signed
 from irt.plots import records
 from ragexam.report._page_parts import (
+    PageSection,
     PageTable,
+    QuestionCard,
     column_heads,
     number_cell,
     percent_cell,
@@ -18,7 +19,7 @@ from ragexam.report._page_parts import (
     table_row,
     text_cell,
 )
-from ragexam.report._question_cards import HEADING, PASSAGE, QuestionCard, card_choices
+from ragexam.report._question_cards import HEADING, PASSAGE, card_choices
 from ragexam.report._questions_section import LISTED_STEM
 from ragexam.report.comparison._changes import REACH, AbilityChanges, AccuracyChanges, PairedRuns
 
@@ -26,16 +27,7 @@ SHOWN = 20
 """Questions in a table, each of which is shown to be read."""
 
 
-@dataclass(frozen=True)
-class DriftSection:
-    """Questions that moved, as tables, and each of them to read."""
-
-    sentences: Sequence[str]
-    tables: Sequence[PageTable]
-    cards: Sequence[QuestionCard]
-
-
-def drift_section(both: PairedRuns, accuracy: AccuracyChanges | None, ability: AbilityChanges | str) -> DriftSection:
+def drift_section(both: PairedRuns, accuracy: AccuracyChanges | None, ability: AbilityChanges | str) -> PageSection:
     """Questions that drifted by the link, and those whose share right changed most; each readable."""
     known = {question.id: question for question in both.b.questions}
     lines, tables, shown = [], [], []
@@ -64,7 +56,7 @@ def drift_section(both: PairedRuns, accuracy: AccuracyChanges | None, ability: A
         tables.append(_change_table(rows, known, len(both.pipelines)))
     if not lines:
         lines.append("Needs common questions.")
-    return DriftSection(lines, tables, [_card(known[item]) for item in shown])
+    return PageSection(lines, tables=tables, questions=[_card(known[item]) for item in shown])
 
 
 def _drift_table(rows: Sequence[Mapping[Any, Any]], known: Mapping[str, Question]) -> PageTable:

@@ -91,7 +91,7 @@ def test_copies_of_a_question_depend_on_each_other(tmp_path: Path) -> None:
 def test_questions_of_one_passage_name_one_another() -> None:
     asked = [question("q", chunk_id="c"), question("p", chunk_id="c"), question("r", chunk_id="d")]
     section = questions_section(asked, AnswerSigns({"q": 0.5, "p": 0.5, "r": 0.5}))
-    cards = {card.number: card.facts for group in section.groups for card in group.cards}
+    cards = {card.number: card.facts for group in section.parts for card in group.questions}
     assert "same passage as question 2" in cards[1]
     assert "same passage as question 1" in cards[2]
     assert not any("same passage" in fact for fact in cards[3])
@@ -100,7 +100,7 @@ def test_questions_of_one_passage_name_one_another() -> None:
 def test_an_exam_too_long_for_a_page_says_how_much_is_shown() -> None:
     asked = [question(f"q{n}", context="x" * 5000) for n in range(LISTED + 200)]
     section = questions_section(asked, AnswerSigns({one.id: 0.0 if one.id == "q1100" else 0.5 for one in asked}))
-    cards = [card for group in section.groups for card in group.cards]
+    cards = [card for group in section.parts for card in group.questions]
     assert len(cards) == LISTED
     assert cards[0].number == 1101
     assert "1000 of 1200 questions are shown" in str(section.sentences)
@@ -112,7 +112,8 @@ def test_an_exam_too_long_for_a_page_says_how_much_is_shown() -> None:
 def test_filters_offer_faults_and_topics_where_there_are_several(topics: tuple[str, str]) -> None:
     asked = [question(f"q{n}", topic=topic) for n, topic in enumerate(topics)]
     section = questions_section(asked, AnswerSigns({"q0": 1.0, "q1": 0.5}))
-    filters, table = section.filters, section.table
+    filters, (table,) = section.filters, section.folded
+    assert filters is not None
     assert [choice.label for choice in filters.choices] == ["state", "topic"][: len(set(topics))]
     assert ("everyone gets it right" in [text for _, text in filters.choices[0].options]) is True
     assert table.rows[0].cells[0].link == "#question-1"

@@ -12,7 +12,7 @@ import pytest
 
 import irt
 from examcore import IntervalEstimate
-from ragexam.report import RunFindings, analyse_run, summarize, write_report
+from ragexam.report import RunFindings, analyse_run, write_report
 from ragexam.report._measurement_sections import components_section
 from ragexam.report._page import render
 from ragexam.report._pruning import pruning_record, pruning_section
@@ -69,7 +69,7 @@ def test_figures_in_the_page_share_no_id_and_speak_to_a_screen_reader(fitted: Pa
 
 def test_verdict_comes_from_the_fit_and_leaves_bounds_out(fitted: Path, findings: RunFindings) -> None:
     fit = irt.load_fit(fitted / "fit")
-    best = summarize(findings).record()["best"]
+    best = findings.record()["best"]
     assert isinstance(best, dict)
     assert best["retriever"]["scale"] == "ability"
     ranked = fit.components[fit.components["facet"] == "retriever"].sort_values("effect", ascending=False)
@@ -83,7 +83,7 @@ def test_verdict_comes_from_the_fit_and_leaves_bounds_out(fitted: Path, findings
 
 def test_probability_of_being_best_is_larger_without_the_oracle(fitted: Path, findings: RunFindings) -> None:
     everyone = irt.load_fit(fitted / "fit").probability_best("retriever").set_index("level")["probability"]
-    best = summarize(findings).record()["best"]
+    best = findings.record()["best"]
     assert isinstance(best, dict)
     assert best["retriever"]["probability"] > everyone[best["retriever"]["level"]] + 0.3
 
@@ -95,7 +95,7 @@ def test_a_fit_that_did_not_converge_is_announced_beside_the_verdict(copy: Path,
     html = render(found, {})
     verdict = html[html.index('id="verdict"') : html.index('id="numbers"')]
     assert (NOT_CONVERGED in verdict) is not converged
-    assert summarize(found).record()["converged"] is converged
+    assert found.record()["converged"] is converged
 
 
 def test_the_question_that_is_keyed_wrongly_is_shown_first(fitted: Path) -> None:

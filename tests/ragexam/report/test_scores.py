@@ -133,7 +133,7 @@ def test_accuracy_table_averages_over_the_other_facets() -> None:
 def test_pipelines_are_listed_best_first() -> None:
     rows = [("a", f"q{n}", float(n < 5), "m", "bm25") for n in range(10)]
     rows += [("b", f"q{n}", 1.0, "m", "oracle") for n in range(10)]
-    listed = pipelines_section(table(rows), None, pd.DataFrame()).table
+    listed = pipelines_section(table(rows), None, pd.DataFrame()).tables[0]
     assert [[cell.text for cell in row.cells[:2]] for row in listed.rows] == [["m", "oracle"], ["m", "bm25"]]
 
 
