@@ -73,6 +73,8 @@ def _placed(folder: Path, argv: list[str]) -> Iterator[None]:
         warnings.simplefilter("default")
         patch.chdir(folder)
         patch.setattr(sys, "argv", argv)
+        # Programs are named after it, too: pytest's own, where it was started as a module.
+        patch.setattr(sys.modules["__main__"], "__package__", None)
         patch.setattr(sys, "path", [*MODELS, *sys.path])
         if (folder / "home").is_dir():
             patch.setenv("HOME", str(folder / "home"))
