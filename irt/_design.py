@@ -267,8 +267,10 @@ def spline_root(values: Floats) -> Floats:
     x = (values - values.min()) / np.ptp(values)
     low, high = np.minimum(x[:, None], x), np.maximum(x[:, None], x)
     line, bends = _unit(np.outer(x, x)), _unit(low**2 * (3 * high - low) / 6)
-    size, vectors = np.linalg.eigh(line + WIGGLE * bends)
-    root: Floats = (vectors[:, 1:] * np.sqrt(size[1:])) @ zero_sum_basis((len(x),))
+    basis = zero_sum_basis((len(x),))
+    size, vectors = np.linalg.eigh(basis @ (line + WIGGLE * bends) @ basis.T)
+    # Of many values the smallest eigenvalues are 0 but for rounding, which may leave them below it.
+    root: Floats = basis.T @ (vectors * np.sqrt(np.maximum(size, 0.0))) @ basis
     return root
 
 

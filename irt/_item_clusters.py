@@ -52,7 +52,7 @@ class Sharing(NamedTuple):
 
     @property
     def flag(self) -> bool:
-        """Whether answers are shared, at 1 %."""
+        """Whether answers are shared, at the level `ALPHA`."""
         return self.p < ALPHA
 
 

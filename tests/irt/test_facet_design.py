@@ -80,6 +80,14 @@ def test_a_covariate_has_a_smooth_effect_that_sums_to_zero() -> None:
     np.testing.assert_allclose(roots[0] @ roots[0].T, roots[1] @ roots[1].T, atol=1e-12)
 
 
+def test_a_covariate_of_hundreds_of_values_has_finite_effects() -> None:
+    values = np.random.default_rng(1).normal(size=750)
+    root = spline_root(values)
+    assert np.isfinite(root).all()
+    np.testing.assert_allclose(root.sum(axis=0), 0, atol=1e-9)
+    assert np.trace(root @ root.T) == pytest.approx(750 * (1 + WIGGLE))
+
+
 def test_the_spline_prior_bends_as_an_integrated_wiener_process() -> None:
     # Its covariance is the integral of (s - u)(t - u) over u below both, here by quadrature.
     x = np.linspace(0, 1, 6)
