@@ -32,7 +32,7 @@ def option(default: Any, help_text: str, metavar: str | None = None, **more: Any
 class FitSettings:
     """What to fit and how; the `help` of a field's metadata says what it does.
 
-    To add an option, add a field here and read it where it acts: `irt.fit` takes every field by name. Raises ValueError
+    To add an option, follow CONTRIBUTING.md: `irt.fit` takes every field by name. Raises ValueError
     (one line) for a value out of range, and for a model, method and backend that do not go together.
     """
 
@@ -55,9 +55,9 @@ class FitSettings:
     )
     interval: float = option(0.9, "probability of the central intervals")
     seed: int = option(0, "random seed")
-    backend: str | None = option(None, "implementation of the method; None: the method's first")
+    backend: str | None = option(None, "implementation of the method; default: numpyro for nuts, else the only one")
     warmup: int = option(400, "nuts: warm-up draws per chain")
-    draws: int = option(3000, "nuts: most draws per chain")
+    draws: int = option(3000, "nuts: maximum draws per chain")
     chains: int = option(2, "nuts: number of chains")
     target_accept: float = option(0.9, "nuts: acceptance probability that step sizes aim at")
 

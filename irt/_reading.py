@@ -146,7 +146,7 @@ def _from_long(
     wanted = extra if facets is None else list(facets)
     for name in wanted:
         if name not in extra:
-            raise ValueError(f"{source.path}:1: unknown facet '{name}'; the further columns are {extra}")
+            raise ValueError(f"{source.path}:1: unknown facet '{name}'; the other columns are {', '.join(extra)}")
     table = table[~(table == "").all(axis=1)]
     rows = table.index.to_numpy()
     if not len(rows):

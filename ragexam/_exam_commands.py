@@ -76,7 +76,7 @@ def retrieval(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say how well each retriever finds the passage a question was written from: hit rate, MRR, nDCG."""
+    """Report how well each retriever finds the passage a question was written from: hit rate, MRR, nDCG."""
     from ragexam._retrieval import measure_retrieval
 
     show_result(measure_retrieval(run, Progress(quiet=quiet)), as_json=as_json)

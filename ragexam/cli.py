@@ -74,7 +74,7 @@ Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the 
 
 
 def show_version(wanted: bool) -> None:
-    """Print the version and end."""
+    """Print the version and exit."""
     if wanted:
         from importlib.metadata import version
 
@@ -83,7 +83,7 @@ def show_version(wanted: bool) -> None:
 
 
 Version = Annotated[
-    bool, typer.Option("--version", is_eager=True, callback=show_version, help="Print the version and end.")
+    bool, typer.Option("--version", is_eager=True, callback=show_version, help="Print the version and exit.")
 ]
 
 
@@ -128,7 +128,7 @@ def fail(message: str, status: int = BAD_INPUT) -> None:
 
 @app.command(epilog="Example: ragexam init my-exam && ragexam run my-exam/config.yaml")
 def init(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")]) -> None:
-    """Begin an exam of your own: a commented configuration and a folder for documents."""
+    """Create a new exam: a commented configuration and a folder for documents."""
     from ragexam._template import begin
 
     print(begin(directory))
@@ -265,7 +265,7 @@ def view(
 
 @app.command(epilog="Example: ragexam doctor")
 def doctor(as_json: AsJson = False) -> None:
-    """Say what this machine has: versions, processors, memory, disk, models at hand."""
+    """Show what this machine has: versions, processors, memory, disk, models at hand."""
     from ragexam._doctor import examine
 
     machine = examine()

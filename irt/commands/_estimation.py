@@ -41,7 +41,7 @@ class RatingOptions:
 class PriorOptions:
     """Priors of the model."""
 
-    priors: bool = option(False, "Of mml: items with priors whose spread is estimated, for few students.")
+    priors: bool = option(False, "mml only: items with priors whose spread is estimated, for few students.")
     prior: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,7 +69,7 @@ def fit_table(
     model: Annotated[
         str | None,
         typer.Option(
-            help=f"{', '.join(MODELS)}, auto (compares 1pl, 2pl, 3pl), or grm for ratings. Default 2pl; of ratings grm."
+            help=f"{', '.join(MODELS)}, auto (compares 1pl, 2pl, 3pl), or grm. Default: 2pl; for ratings, grm."
         ),
     ] = None,
     facets: Facets = None,

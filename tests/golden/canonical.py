@@ -28,8 +28,6 @@ ANSWERS = (
     "SELECT exam, pipeline, question, chosen, correct, log_likelihoods, unconditional, passages FROM answers "
     "ORDER BY pipeline, question"
 )
-MEASURED = re.compile(r"(?<![\w.])\d[\d.,]*\s?(?:s|min|h|ms|MB|GB|GB/s|GFLOP/s)(?!\w)")
-VERSION = re.compile(r"(?<![\w.])\d+\.\d+\.\d+(?:\+\w+)?|(?<![\w.])\d\.?\d*e-\d+")
 HIDDEN = re.compile(r"<(script|style|svg|head)\b.*?</\1>", re.DOTALL | re.IGNORECASE)
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 CELL = re.compile(r"<td\b[^>]*>(.*?)</td>", re.DOTALL)
@@ -42,11 +40,6 @@ class TaggedLoader(yaml.SafeLoader):
 
 
 TaggedLoader.add_multi_constructor("!", lambda loader, tag, node: f"!{tag} {node.value}")
-
-
-def timeless(printed: str) -> str:
-    """A printed text with `#` for times, sizes, speeds and versions."""
-    return VERSION.sub("#", MEASURED.sub("#", printed))
 
 
 def cleaned(value: Any) -> Any:
@@ -72,12 +65,6 @@ def file_content(path: Path) -> tuple[str, str]:
     """The canonical text of a file that a command wrote, and the suffix to keep it under."""
     suffix = "".join(path.suffixes[-1:])
     return READERS[suffix](path) if suffix in READERS else (path.read_text(encoding="utf-8"), suffix)
-
-
-def visible_text(page: str) -> str:
-    """What a reader sees of an HTML page, one line to a block, `#` for numbers: some are seconds."""
-    shown = NUMBER.sub("#", timeless(html.unescape(TAG.sub("\n", HIDDEN.sub("", page)))))
-    return "\n".join(line for each in shown.splitlines() if (line := " ".join(each.split()))) + "\n"
 
 
 def _json(path: Path) -> tuple[str, str]:

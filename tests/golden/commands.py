@@ -8,14 +8,13 @@ from typing import NamedTuple
 class Command(NamedTuple):
     """A command line: `words` is what a user types after `python -m`, `files` is what it writes that is kept.
 
-    `json`: it has `--json`. `once`: it does something else when it is called again, so that its print is not kept.
+    `json`: it has `--json`.
     """
 
     name: str
     words: str
     files: tuple[str, ...] = ()
     json: bool = True
-    once: bool = False
 
 
 MODELS = "python:tests.golden.scripted_models"
@@ -179,7 +178,7 @@ FREE_TEXT = [
         "bank-changes", f"ragexam grade bank changes {BANK} free-text/bank-later.jsonl rating/grades.jsonl --tau 4"
     ),
     *(
-        Command(f"bank-edit-{at}", f"ragexam grade bank edit {BANK} {words}", once=True)
+        Command(f"bank-edit-{at}", f"ragexam grade bank edit {BANK} {words}")
         for at, words in enumerate(
             (
                 "--add free-text/more.jsonl --who reader",
@@ -261,4 +260,6 @@ PARTS = {
     "svi": SVI,
     "sampled": SAMPLED,
 }
-"""Exam and free-text commands read what `run` wrote; `sampled` and `svi` stand apart, as they may change."""
+"""`sampled` and `svi` stand apart, as they may change."""
+READ_THE_RUN = {"exam", "free-text"}
+"""Parts whose commands read what `run` wrote."""

@@ -1,10 +1,10 @@
-"""Compare kept results with new ones: `python -m tests.golden.compare OUT [--printed]` names each difference.
+"""Compare kept results with new ones: `python -m tests.golden.compare OUT` names each difference.
 
 Texts, names, counts, keys and their order in tables are equal; numbers agree to `RELATIVE` or `ABSOLUTE`. In two kinds
 of values less is asked:
 
 - *Sentences* (warnings, notes, findings: the values of `SENTENCES`) are as many, and hold the same numbers; their
-  words are compared with `--printed` only, with all that is printed, because wording is improved on purpose.
+  words are not compared, because wording is improved on purpose.
 - The folder `sampled` holds estimates by NUTS, whose chains differ between processors. There the keys, names and
   verdicts (`converged`) are equal; an estimate may differ by .05 and four Monte Carlo standard errors, which are told
   from the width of its interval and 400 effective draws, an end of an interval by .05 and twice as many. Diagnostics
@@ -47,18 +47,15 @@ def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("out", type=Path)
     words.add_argument("--expected", type=Path, default=EXPECTED)
-    words.add_argument("--printed", action="store_true", help="the words of sentences and of printed texts, too")
     given = words.parse_args()
     found = [line for name in names(given.expected, given.out) for line in differences(given.expected, given.out, name)]
-    if given.printed:
-        found += list(printed_differences(given.expected, given.out))
     print("\n".join(found) or "equal")
     sys.exit(1 if found else 0)
 
 
 def names(expected: Path, made: Path) -> list[str]:
-    """The results kept or made, printed ones aside, of the parts that were made; as paths without `.gz`."""
-    parts = {path.name for path in made.iterdir() if path.is_dir()} - {"printed"}
+    """The results kept or made of the parts that were made, as paths without `.gz`."""
+    parts = {path.name for path in made.iterdir() if path.is_dir()}
     return sorted({name for folder in (expected, made) for name in _listed(folder) if name.split("/")[0] in parts})
 
 
@@ -70,16 +67,6 @@ def differences(expected: Path, made: Path, name: str) -> list[Difference]:
     before, after = (_parsed(name, str(text)) for text in texts)
     compare = _sampled if name.startswith(f"{SAMPLED}/") else _equal
     return [f"{name} {line}" for line in compare(before, after, "", "")]
-
-
-def printed_differences(expected: Path, made: Path) -> Iterator[Difference]:
-    """Printed texts and words of sentences that are not those kept."""
-    for name in sorted({*_listed(expected / "printed"), *_listed(made / "printed")}):
-        if read(expected / "printed", name) != read(made / "printed", name):
-            yield f"printed/{name}: other words"
-    for name in names(expected, made):
-        if not name.startswith(f"{SAMPLED}/") and read(expected, name) != read(made, name):
-            yield f"{name}: other words or digits"
 
 
 def read(folder: Path, name: str) -> str | None:

@@ -1,7 +1,7 @@
 """Run the command lines of `commands.py` and write what came of them: `python -m tests.golden.make OUT [PART ...]`.
 
 `OUT/PART/NAME.json` holds the exit status and the `--json` output of a command, `OUT/PART/NAME/` the files it wrote.
-With `--printed`, `OUT/printed/PART/NAME.txt` holds what each command says without `--json`, and pages as text.
+Parts that read what the part `run` wrote make it, too.
 Only the command lines and files of the program are used, so that its Python modules can be renamed freely.
 """
 
@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.golden.canonical import cleaned, dumped, file_content, keys_only, timeless, visible_text
-from tests.golden.commands import PARTS, Command
+from tests.golden.canonical import cleaned, dumped, file_content, keys_only
+from tests.golden.commands import PARTS, READ_THE_RUN, Command
 from tests.golden.scripted_models import lot
 
 INPUTS = Path(__file__).parent / "inputs"
@@ -47,25 +47,24 @@ def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("out", type=Path)
     words.add_argument("parts", nargs="*", default=list(PARTS), help=f"of {', '.join(PARTS)}; default: all")
-    words.add_argument("--printed", action="store_true", help="also what is printed without --json")
     words.add_argument("--work", type=Path, help="run in this folder, which stays, instead of in a temporary one")
     given = words.parse_args()
     # Read when numpy, numba and torch are loaded, which the commands do: sums then have one order.
     os.environ.update(dict.fromkeys(THREADS, "1"), OMP_WAIT_POLICY="passive", MPLBACKEND="agg", COLUMNS="120")
     with tempfile.TemporaryDirectory() as temporary:
-        make(given.out.resolve(), (given.work or Path(temporary)).resolve(), given.parts, printed=given.printed)
+        make(given.out.resolve(), (given.work or Path(temporary)).resolve(), given.parts)
 
 
-def make(out: Path, work: Path, parts: list[str], *, printed: bool) -> None:
+def make(out: Path, work: Path, parts: list[str]) -> None:
     """Run the commands of the parts in the folder `work`, and keep what comes of them in `out`."""
-    wanted = [part for part in PARTS if part in parts]
+    needed = {*parts, "run"} if set(parts) & READ_THE_RUN else set(parts)
     work.mkdir(parents=True, exist_ok=True)
     with contextlib.chdir(work):
         shutil.copytree(INPUTS, work, dirs_exist_ok=True)
-        for part in wanted:
+        for part in [part for part in PARTS if part in needed]:
             for command in PARTS[part]:
                 begun = time.process_time()
-                _keep(command, out / part, out / "printed" / part if printed else None)
+                _keep(command, out / part)
                 print(f"{part}/{command.name}: {time.process_time() - begun:.1f} s of processor", file=sys.stderr)
 
 
@@ -85,7 +84,7 @@ def called(words: str) -> Spoken:
     return Spoken(status, out.getvalue(), err.getvalue())
 
 
-def _keep(command: Command, folder: Path, printed: Path | None) -> None:
+def _keep(command: Command, folder: Path) -> None:
     if command.name == "import":
         _write_samples(Path("samples.jsonl"))
     spoken = called(f"{command.words} --json" if command.json else command.words)
@@ -96,11 +95,6 @@ def _keep(command: Command, folder: Path, printed: Path | None) -> None:
     for path in _written(command):
         text, suffix = file_content(path)
         _write(folder / command.name / f"{path.name.removesuffix(path.suffix)}{suffix}", _placeless(text))
-        if printed is not None and path.suffix == ".html":
-            _write(printed / f"{command.name}.page.txt", _placeless(visible_text(path.read_text(encoding="utf-8"))))
-    if printed is not None and not command.once:
-        said = called(command.words) if command.json else spoken
-        _write(printed / f"{command.name}.txt", timeless(_placeless(f"{said.out}\n--- standard error\n{said.err}")))
 
 
 def _result(command: Command, spoken: Spoken) -> Any:

@@ -1,6 +1,6 @@
 """What the command lines gave before the redesign, they give now.
 
-`GOLDEN_PRINTED=1` compares printed wording, too. To keep new results on purpose: `python -m tests.golden.keep`.
+To keep new results on purpose: `python -m tests.golden.keep`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.golden.commands import PARTS
-from tests.golden.compare import EXPECTED, SAMPLED, differences, names, printed_differences, read
+from tests.golden.compare import EXPECTED, SAMPLED, differences, names, read
 
 ROOT = Path(__file__).parents[2]
-PRINTED = bool(os.environ.get("GOLDEN_PRINTED"))
 SHOWN = 40
 SLOW = ("svi", SAMPLED)
 QUICK = [part for part in PARTS if part not in SLOW]
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.timeout(1800)
 
 
 def made(folder: Path, *parts: str) -> Path:
-    words = [sys.executable, "-m", "tests.golden.make", str(folder), *parts, *(["--printed"] if PRINTED else [])]
+    words = [sys.executable, "-m", "tests.golden.make", str(folder), *parts]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -53,12 +52,6 @@ def test_the_results_are_those_kept(quick: Path, part: str) -> None:
 @pytest.mark.parametrize("part", SLOW)
 def test_drawn_results_are_those_kept_up_to_monte_carlo_error(tmp_path: Path, part: str) -> None:
     lines = found(made(tmp_path, part), part)
-    assert not lines, "\n".join(lines[:SHOWN])
-
-
-@pytest.mark.skipif(not PRINTED, reason="wording is compared with GOLDEN_PRINTED=1")
-def test_the_words_are_those_kept(quick: Path) -> None:
-    lines = list(printed_differences(EXPECTED, quick))
     assert not lines, "\n".join(lines[:SHOWN])
 
 
