@@ -57,20 +57,20 @@ class WritingSettings:
     def __post_init__(self) -> None:
         for name, least in {"questions": 1, "per_chunk": 1, "batch": 1, "max_tokens": 1, "candidates": 3}.items():
             if getattr(self, name) < least:
-                raise ValueError(f"writing: {name} is {getattr(self, name)}; wanted at least {least}")
+                raise ValueError(f"exam: {name} is {getattr(self, name)}; wanted at least {least}")
         if self.minutes is not None and (self.minutes <= 0 or self.mode == "paper"):
             wanted = "a number above 0, and none where mode is paper"
-            raise ValueError(f"writing: minutes is {self.minutes}; wanted {wanted}")
+            raise ValueError(f"exam: minutes is {self.minutes}; wanted {wanted}")
         if not 0 <= self.completions <= 1:
-            raise ValueError(f"writing: completions is {self.completions}; wanted a share from 0 to 1")
+            raise ValueError(f"exam: completions is {self.completions}; wanted a share from 0 to 1")
         if not self.overlap or not all(0 <= one <= 1 for one in self.overlap):
-            raise ValueError(f"writing: overlap is {list(self.overlap)}; wanted shares from 0 to 1")
+            raise ValueError(f"exam: overlap is {list(self.overlap)}; wanted shares from 0 to 1")
         if self.mode not in {"answer-first", "paper", "json"}:
-            raise ValueError(f"writing: mode is {self.mode!r}; wanted answer-first, paper or json")
+            raise ValueError(f"exam: mode is {self.mode!r}; wanted answer-first, paper or json")
         if self.verification == "letters" and self.candidates > 25:
-            raise ValueError(f"writing: candidates is {self.candidates}; wanted at most 25 where letters name them")
+            raise ValueError(f"exam: candidates is {self.candidates}; wanted at most 25 where letters name them")
         if self.verification not in {"likelihood", "letters"}:
-            raise ValueError(f"writing: verification is {self.verification!r}; wanted likelihood or letters")
+            raise ValueError(f"exam: verification is {self.verification!r}; wanted likelihood or letters")
 
 
 class WritingMaterial(NamedTuple):

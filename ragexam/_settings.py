@@ -107,7 +107,8 @@ def _fault(
     """The first mistake, placed at the nearest line that stands in the file."""
     first = error.errors()[0]
     where = tuple(first["loc"])
-    message = _without_group(first["msg"].removeprefix("Value error, "), where)
+    # A group's own message begins with its name, which stands before it here.
+    message = first["msg"].removeprefix("Value error, ").removeprefix(f"{where[-1]}: " if where else "")
     inner = _entry(first["input"], message)
     name = ".".join(str(part) for part in where) or "settings"
     place = _place(source, lines, (*where, *inner), given)
@@ -135,16 +136,6 @@ def _place(source: Path | str, lines: Lines | None, where: tuple[str | int, ...]
         return str(source)
     known = next((where[:n] for n in range(len(where), 0, -1) if where[:n] in lines), ())
     return f"{source}:{lines.get(known, 1)}"
-
-
-def _without_group(message: str, where: tuple[str | int, ...]) -> str:
-    """A message of a group of settings without the name the group goes by where it is checked."""
-    group = str(where[-1]) if where else ""
-    return message.removeprefix(f"{_CHECKED_AS.get(group, group)}: ")
-
-
-_CHECKED_AS = {"exam": "writing"}
-"""Groups of settings that call themselves otherwise."""
 
 
 def _entry(group: object, message: str) -> tuple[str | int, ...]:

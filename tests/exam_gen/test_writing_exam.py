@@ -396,7 +396,7 @@ def test_an_empty_corpus_yields_an_empty_exam():
     ("field", "value"), [("questions", 0), ("batch", 0), ("candidates", 2), ("completions", 1.5), ("mode", "essay")]
 )
 def test_settings_out_of_range_are_refused(field, value):
-    with pytest.raises(ValueError, match=f"writing: {field} is"):
+    with pytest.raises(ValueError, match=f"exam: {field} is"):
         WritingSettings(**{field: value})
 
 
