@@ -99,7 +99,7 @@ class AnswerStore:
         self._exam = ""
         # The system releases this lock when its process ends, so that a killed run never blocks the next one; readers
         # of the answers need none.
-        self._lock = FileLock(self.path.with_name(self.path.name + ".lock"), timeout=0, thread_local=False)
+        self._lock = FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=0, thread_local=False)
         with self._explained():
             self._db = sqlite3.connect(self.path, isolation_level="IMMEDIATE", timeout=10)
             self._prepare()
