@@ -47,12 +47,22 @@ class Term:
 
 @dataclass(frozen=True)
 class Design:
-    """The terms of ability and whether a subject residual is left to estimate. Without terms, ability is free."""
+    """The terms of ability and whether a subject residual is left to estimate. Without terms, ability is free.
+
+    The levels of `item_facets` have effects on each item (`irt._model`).
+    """
 
     students: int
     terms: tuple[Term, ...]
     residual: bool
     warnings: tuple[str, ...] = ()
+    item_facets: tuple[str, ...] = ()
+
+    @property
+    def shared_facets(self) -> tuple[str, ...]:
+        """Facets of which some level has two students or more."""
+        mains = [term for term in self.terms if len(term.facets) == 1 and not term.smooth]
+        return tuple(term.name for term in mains if len(term.levels) < self.students)
 
     def term(self, name: str) -> Term:
         """The term of this name; ValueError lists those that exist."""

@@ -31,7 +31,7 @@ from irt.fitting._variational import find_variational
 
 FEW_STUDENTS = 200
 """Students from which on answers, and not the prior alone, tell guessing (as the message says)."""
-TAKEN_OVER = ("draws", "point", "errors", "chains", "log_likelihood", "converged", "diagnostics")
+TAKEN_OVER = ("draws", "point", "errors", "chains", "log_likelihood", "converged", "diagnostics", "item_effects")
 """What a fit has as its estimator gave it."""
 UNRELIABLE = 0.1
 """Share of unreliable answers above which PSIS-LOO does not choose between models."""
@@ -96,6 +96,7 @@ def fit(
     if settings.method == "mml":
         data, facets = _without_facets(data, (*(facets or ()), *settings.covariates) or facets, settings.interactions)
     data, design = design_of(data, facets, settings.interactions, settings.covariates)
+    design, settings = _with_item_effects(design, settings)
     run = partial(_fitted, data=data, design=design, settings=settings, progress=progress)
     compared = ("1pl", "2pl", "3pl") if settings.model == "auto" else (settings.model,)
     priors = settings.priors or Priors()
@@ -103,9 +104,44 @@ def fit(
     begun(progress)
     if settings.model == "auto" and settings.method == "mml":
         return choose_by_bic(run, problems, settings)
+    if design.item_facets:
+        return run(problems[0]) if settings.model != "auto" else _chosen_without_effects(run, problems, settings)
     fits = [run(problem) for problem in problems]
     chosen = choose(fits) if settings.model == "auto" else fits[0]
     return widened(chosen, _refit(problems[compared.index(chosen.model)], settings))
+
+
+def _with_item_effects(design: Design, settings: FitSettings) -> tuple[Design, FitSettings]:
+    """The design with effects of levels on items where they are wanted, and the settings with the backend that does it.
+
+    ValueError where they are asked for and cannot be had.
+    """
+    having = settings.method == "nuts" and settings.model != RATINGS and settings.backend != "numpyro"
+    if settings.item_effects and not having:
+        backend = "" if settings.backend is None else f", backend '{settings.backend}'"
+        raise ValueError(
+            f"item_effects: found method '{settings.method}', model '{settings.model}'{backend}; wanted method 'nuts' "
+            "and a model of right and wrong answers, by backend 'gibbs' or 'pymc'"
+        )
+    wanted = having if settings.item_effects is None else settings.item_effects
+    facets = design.shared_facets if wanted else ()
+    if not facets and (settings.item_effects or settings.backend == "gibbs"):
+        raise ValueError(
+            "item_effects: found no two students with a level in common; wanted facets whose levels repeat"
+        )
+    if facets and settings.backend is None:
+        settings = settings.changed(backend="gibbs")
+    return replace(design, item_facets=facets), settings
+
+
+def _chosen_without_effects(run: Callable[..., Fit], problems: Sequence[Problem], settings: FitSettings) -> Fit:
+    """The model that is chosen without effects on items, fitted with them: PSIS-LOO cannot compare models with them."""
+    design = replace(problems[0].design, item_facets=())
+    plain = settings.changed(backend="numpyro")
+    pick = choose([run(replace(problem, design=design), design=design, settings=plain) for problem in problems])
+    fitted = run(next(problem for problem in problems if problem.model == pick.model))
+    reason = pick.notes[-1].replace("by PSIS-LOO", "by PSIS-LOO (without effects on items)")
+    return replace(fitted, model_choice=pick.model_choice, notes=(*fitted.notes, reason))
 
 
 def _refit(problem: Problem, settings: FitSettings) -> Refit:
@@ -265,8 +301,12 @@ def _advice(problem: Problem, data: ResponseMatrix) -> list[str]:
 
 
 def _with_loo(fit: Fit) -> Fit:
-    """The fit with PSIS-LOO over its answers, where draws are from the posterior and the table is not too large."""
-    if fit.method != "nuts" or fit.data.asked.sum() > MOST_LOO_CELLS:
+    """The fit with PSIS-LOO over its answers, where draws are from the posterior and the table is not too large.
+
+    With effects of levels on items an answer rests on the few others of its levels, and leaving it out cannot be had
+    by weights (k above .7 for half of the answers of a real grid).
+    """
+    if fit.method != "nuts" or fit.design.item_facets or fit.data.asked.sum() > MOST_LOO_CELLS:
         return fit
     scored = loo(fit.data, fit.thinned(LOO_DRAWS))
     poor = float(np.mean(scored.k > POOR))

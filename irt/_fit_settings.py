@@ -10,7 +10,7 @@ from irt._argument_checks import require_names, require_pairs, require_probabili
 from irt._model import MODELS, RATINGS, Options, Priors
 
 BACKENDS: Mapping[str, tuple[str, ...]] = {
-    "nuts": ("numpyro", "pymc"),
+    "nuts": ("numpyro", "gibbs", "pymc"),  # gibbs: with effects of levels on items
     "map": ("numpy",),
     "laplace": ("numpy",),
     "mml": ("numpy",),
@@ -50,13 +50,21 @@ class FitSettings:
     options: Options = option(  # noqa: RUF009 - a field
         4, "choices per item (a number, a list or a mapping); guessing is centred on 1/options"
     )
+    item_effects: bool | None = option(
+        None,
+        "effects of each facet's levels on each item, which their students share: by default with nuts, wherever two "
+        "students have a level in common",
+    )
     priors: Priors | None = option(  # noqa: RUF009 - a field
         None, "scales of the priors; with mml, items become a population whose spreads are estimated"
     )
     interval: float = option(0.9, "probability of the central intervals")
     seed: int = option(0, "random seed")
-    backend: str | None = option(None, "implementation of the method; default: numpyro for nuts, else the only one")
-    warmup: int = option(400, "nuts: warm-up draws per chain")
+    backend: str | None = option(
+        None,
+        "implementation of the method; default for nuts: gibbs with effects on items, else numpyro; else the only one",
+    )
+    warmup: int = option(400, "nuts: warm-up draws (gibbs: sweeps) per chain")
     draws: int = option(3000, "nuts: maximum draws per chain")
     chains: int = option(2, "nuts: number of chains")
     target_accept: float = option(0.9, "nuts: acceptance probability that step sizes aim at")

@@ -5,7 +5,12 @@ discrimination     log a_i = spread_a (alpha_i)                  (1pl: a_i = 1)
 difficulty         b_i = centre_b + spread_b beta_i
 guessing           c_i ~ Beta centred on 1/options               (3pl, 4pl; one c in 3pl-shared)
 upper asymptote    d_i = c_i + (1 - c_i) delta_i, delta_i ~ Beta centred on .95   (4pl)
-P(correct)         c_i + (d_i - c_i) sigmoid(a_i (eta_s - b_i))
+P(correct)         c_i + (d_i - c_i) sigmoid(a_i (eta_s - b_i) + sum over facets g_i[level of s])
+effects on items   g_i ~ Normal(0, w of the facet): what a level has in store for an item, shared by all its students
+
+The effects on items are there for facets whose levels students share, where the method has them; `w` is half-normal. An
+item's discrimination is then reported for levels not seen before: the logistic curve closest to the mean over `g`,
+whose slope is `a_i / sqrt(1 + MARGINAL sum w^2)` (Zeger, Liang & Albert 1988). Difficulty and asymptotes stay.
 
 The geometric mean of the discriminations is held at 1, so the scale lives in the half-normal scales of ability; every
 term sums to zero over its levels, so the location lives in `centre_b`. Results are then put on the reported scale, draw
@@ -31,6 +36,8 @@ SHARED_GUESSING = "3pl-shared"
 """A 3pl with one lower asymptote for all items."""
 MODELS = ("1pl", "2pl", "3pl", SHARED_GUESSING, "4pl")
 """Models of right and wrong answers."""
+MARGINAL = (16 * np.sqrt(3) / (15 * np.pi)) ** 2
+"""By it times their variance, normal effects in the logit flatten the squared slope of a mean logistic curve."""
 RATINGS = "grm"
 """The graded response model of ratings."""
 Options = int | Sequence[int] | Mapping[str, int]
@@ -54,6 +61,7 @@ class Priors:
     guessing_weight: float = 20.0
     upper: float = 0.95
     upper_weight: float = 20.0
+    item_effect_scale: float = 3.0
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -183,11 +191,28 @@ class RawDraws:
     spread_a: Floats
     spread_b: Floats
     centre_b: Floats
+    item_effect_scales: tuple[Floats, ...] = ()
+
+
+class ItemEffects(NamedTuple):
+    """Effects of levels on items in logits, by facet `[I, L]`: posterior means, shrunk as they are, and standard
+    deviations; and the mean probability of a right answer `[S, I]` given them.
+    """
+
+    mean: Mapping[str, Floats]
+    sd: Mapping[str, Floats]
+    expected: Floats
+
+
+def flattening(draws: Mapping[str, Floats]) -> Floats | float:
+    """By what the discriminations of a level's own students are steeper than those reported, `[D]` (1: no effects)."""
+    scales = [values for name, values in draws.items() if name.startswith("item_effect_scale.")]
+    return np.sqrt(1 + MARGINAL * np.sum(np.square(scales), axis=0)) if scales else 1.0
 
 
 def report_scale(raw: RawDraws, design: Design) -> dict[str, Floats]:
     """Draws on the reported scale by name: `a b c d` `[D, I]`, `theta` `[D, S]`, `effect.NAME` `[D, L]`, `scale.NAME`,
-    `residual_scale`, `spread_a`, `spread_b`, `centre_b` `[D]`.
+    `residual_scale`, `spread_a`, `spread_b`, `centre_b` and, in logits, `item_effect_scale.FACET` `[D]`.
     """
     if design.terms:
         centre = raw.theta.mean(axis=1)
@@ -214,4 +239,7 @@ def report_scale(raw: RawDraws, design: Design) -> dict[str, Floats]:
         draws[f"scale.{term.name}"] = scale / unit
     if design.residual:
         draws["residual_scale"] = raw.residual_scale / unit
+    for name, scale in zip(design.item_facets, raw.item_effect_scales, strict=True):
+        draws[f"item_effect_scale.{name}"] = scale
+    draws["a"] = draws["a"] / np.reshape(flattening(draws), (-1, 1))
     return draws

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from irt._model import ItemEffects
 from irt._responses import Floats, ResponseMatrix
 
 DIMENSIONS = {"a": "item", "b": "item", "c": "item", "d": "item", "theta": "student"}
@@ -17,13 +18,14 @@ THRESHOLDS = ["item", "threshold"]
 
 
 class PosteriorArrays(NamedTuple):
-    """A table with draws `[D, ...]`, point estimates and errors by name, and chance levels `[I]`."""
+    """A table with draws `[D, ...]`, point estimates and errors by name, chance levels `[I]`, effects on items."""
 
     data: ResponseMatrix
     draws: Mapping[str, Floats]
     point: Mapping[str, Floats]
     errors: Mapping[str, Floats]
     chance: Floats
+    item_effects: ItemEffects | None = None
 
 
 def write(fit: PosteriorArrays, chains: int, levels: Mapping[str, Sequence[str]], path: Path) -> None:
@@ -42,6 +44,7 @@ def write(fit: PosteriorArrays, chains: int, levels: Mapping[str, Sequence[str]]
             coords[level] = list(names)
             dims[_escaped(f"effect.{term}")] = [level]
         grid = ["student", "item"]
+        dims["expected"] = grid
         constants: dict[str, Any] = {"chance": fit.chance}
         if fit.data.top is not None:
             constants["top"] = fit.data.top
@@ -50,6 +53,11 @@ def write(fit: PosteriorArrays, chains: int, levels: Mapping[str, Sequence[str]]
         constants |= facets
         constants |= {_escaped(f"point.{name}"): values for name, values in fit.point.items()}
         constants |= {_escaped(f"error.{name}"): values for name, values in fit.errors.items()}
+        for kind, effects in _by_kind(fit.item_effects).items():
+            constants |= {_escaped(f"{kind}.{name}"): values for name, values in effects.items()}
+            dims |= {_escaped(f"{kind}.{name}"): ["item", _escaped(f"level.{name}")] for name in effects}
+        if fit.item_effects is not None:
+            constants["expected"] = fit.item_effects.expected
         dims |= {f"{kind}.{name}": axes for name, axes in list(dims.items()) for kind in ("point", "error")}
         dims |= {key: ["student"] for key in facets}
         posterior = {
@@ -64,6 +72,10 @@ def write(fit: PosteriorArrays, chains: int, levels: Mapping[str, Sequence[str]]
             dims=dims | {"scores": grid, "trials": grid, "chance": ["item"]},
         )
         inference.to_netcdf(str(path), engine="h5netcdf")
+
+
+def _by_kind(effects: ItemEffects | None) -> dict[str, Mapping[str, Floats]]:
+    return {} if effects is None else {"item_effect": effects.mean, "item_effect_sd": effects.sd}
 
 
 def _escaped(name: str) -> str:
@@ -103,4 +115,11 @@ def read(path: Path, facets: Sequence[str]) -> PosteriorArrays:
         }
         for prefix in ("point.", "error.")
     )
-    return PosteriorArrays(data, draws, point, errors, constant["chance"].values)
+    effects = None
+    if "expected" in constant:
+        mean, sd = (
+            {name: constant[key].values for name in facets if (key := _escaped(f"{kind}.{name}")) in constant}
+            for kind in ("item_effect", "item_effect_sd")
+        )
+        effects = ItemEffects(mean, sd, constant["expected"].values)
+    return PosteriorArrays(data, draws, point, errors, constant["chance"].values, effects)

@@ -156,6 +156,11 @@ def spread_b(priors: Priors) -> ScaleDensity:
     return HalfNormalScale(priors.spread_b)
 
 
+def item_effect_scale(priors: Priors) -> ScaleDensity:
+    """Of the effects of a facet's levels on items."""
+    return HalfNormalScale(priors.item_effect_scale)
+
+
 def centre_b(priors: Priors) -> NormalLocation:
     """Of the mean difficulty."""
     return NormalLocation(priors.centre_b)

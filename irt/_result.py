@@ -23,6 +23,7 @@ from irt._design import Design
 from irt._files import replacing
 from irt._graded import GradedParameters, Items
 from irt._likelihoods import items_among
+from irt._model import ItemEffects
 from irt._responses import Floats, ResponseMatrix, positions
 from irt.fitting import _likelihood_passes as fused
 from irt.kernels import ItemParameters
@@ -98,6 +99,8 @@ class Fit:
 
     Graded answers (`grm`) have no `c` and `d` but `thresholds` `[D, I, K]`, whose mean per item is `b`; an item with
     fewer than K (its `data.top`) repeats its last one.
+
+    Where levels have effects on items (`item_effects`), `a` is the discrimination for levels not seen before.
     """
 
     model: str
@@ -121,6 +124,7 @@ class Fit:
     model_choice: tuple[Mapping[str, float | int | str], ...] = field(default=())
     errors: Mapping[str, Floats] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    item_effects: ItemEffects | None = None
 
     def __repr__(self) -> str:
         size = f"{len(self.data.students)} students x {len(self.data.items)} items"
@@ -211,6 +215,8 @@ class Fit:
     @cached_property
     def expected(self) -> Floats:
         """Posterior mean probability of a right answer (share of the highest score) `[S, I]`."""
+        if self.item_effects is not None:
+            return self.item_effects.expected
         thin = self.thinned(BAND_DRAWS)
         if self.graded is None:  # a compiled pass: tables of right and wrong answers may be large
             return fused.mean_probability(*(thin[name] for name in ("theta", "a", "b", "c", "d")))
@@ -299,7 +305,7 @@ class Fit:
 
     def predictive_check(self, seed: int | None = None) -> dict[str, pd.DataFrame]:
         """Posterior predictive tables `students` and `items`: observed, expected, low, high, p_value, surprising."""
-        drawn = tables.replicas(self.data, self.thinned(BAND_DRAWS), self.seed if seed is None else seed)
+        drawn = tables.replicas(self.data, self.design, self.thinned(BAND_DRAWS), self.seed if seed is None else seed)
         return tables.predictive_check(self.data, drawn, self.tails)
 
     def summary(self, draws: Floats, point: float | None = None) -> Estimate:
@@ -332,7 +338,9 @@ class Fit:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         levels = {term.name: term.levels for term in self.design.terms}
-        arrays = posterior_file.PosteriorArrays(self.data, self.draws, self.point, self.errors, self.chance)
+        arrays = posterior_file.PosteriorArrays(
+            self.data, self.draws, self.point, self.errors, self.chance, self.item_effects
+        )
         with ExitStack() as stack:  # puts the files in place last entered first
             summary = stack.enter_context(replacing(folder / "fit.json"))
             posterior_file.write(arrays, self.chains, levels, stack.enter_context(replacing(folder / "posterior.nc")))
@@ -352,6 +360,7 @@ class Fit:
             "facets": [term.name for term in terms if len(term.facets) == 1 and not term.smooth],
             "covariates": [term.name for term in terms if term.smooth],
             "interactions": [list(term.facets) for term in terms if len(term.facets) > 1],
+            "item_facets": list(self.design.item_facets),
             "reliability": self.reliability,
             "residual_scale": None if self.residual_scale is None else self.residual_scale._asdict(),
             **{name: list(getattr(self, name)) for name in SENTENCES},

@@ -13,9 +13,10 @@ from scipy.special import ndtri
 from irt._design import Design
 from irt._graded import GradedParameters, Items
 from irt._likelihoods import expected_mean_squares, items_among
+from irt._model import flattening
 from irt._residuals import counts
 from irt._responses import Floats, ResponseMatrix, blocks
-from irt.kernels import RUNAWAY
+from irt.kernels import RUNAWAY, ItemParameters
 
 ABILITIES = 8.0
 """Width of the range of abilities of a Normal(0, 1) population."""
@@ -244,10 +245,21 @@ def each_draw(data: ResponseMatrix, draws: Mapping[str, Floats]) -> Iterator[tup
         yield theta, items_among({name: values[index] for name, values in draws.items()}, data.top)
 
 
-def replicas(data: ResponseMatrix, draws: Mapping[str, Floats], seed: int) -> Iterator[Floats]:
-    """A table of successes, or of ratings, `[S, I]` from each draw of abilities and items; 0 where not asked."""
+def replicas(data: ResponseMatrix, design: Design, draws: Mapping[str, Floats], seed: int) -> Iterator[Floats]:
+    """A table of successes, or of ratings, `[S, I]` from each draw of abilities and items; 0 where not asked.
+
+    Effects of levels on items are drawn anew: the replica is of the same students answering like items.
+    """
     rng, attempts = np.random.default_rng([seed, 2]), data.attempts
-    for theta, items in each_draw(data, draws):
+    steeper = np.broadcast_to(flattening(draws), len(draws["theta"]))
+    for index, (theta, items) in enumerate(each_draw(data, draws)):
+        if isinstance(items, ItemParameters) and design.item_facets:
+            own, place = items.a * steeper[index], items.b
+            for name in design.item_facets:
+                term, scale = design.term(name), draws[f"item_effect_scale.{name}"][index]
+                effects = scale * rng.standard_normal((len(term.levels), len(own)))
+                place = place - effects[term.level_of] / own
+            items = ItemParameters(own, place, items.c, items.d)
         yield items.draw(rng, theta, attempts)
 
 

@@ -173,7 +173,7 @@ def score_distribution(fit: Fit, bins: int = 12, seed: int | None = None) -> pd.
     """
     fit.require_right_or_wrong("the distribution of scores")
     total = np.maximum(fit.data.attempts.sum(axis=1), 1)
-    made = tables.replicas(fit.data, fit.thinned(BAND_DRAWS), fit.seed if seed is None else seed)
+    made = tables.replicas(fit.data, fit.design, fit.thinned(BAND_DRAWS), fit.seed if seed is None else seed)
     replicas = np.array([table.sum(axis=1) / total for table in made])
     observed = fit.data.successes.sum(axis=1) / total
     edges = _score_edges(total, min(observed.min(), replicas.min()), max(observed.max(), replicas.max()), bins)

@@ -137,7 +137,7 @@ def report(
         "overall": lambda: {"overall": _overall(data, items, fit.model)},
         "dependence": lambda: _dependence(data, items, groups, chosen),
     }
-    if fit.design.terms:
+    if fit.design.terms and not fit.design.item_facets:
         checks["shared answers"] = lambda: {"shared answers": shared_answers(fit)}
     for facet in facet_names(data):
         if facet not in constant_facets(data):

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.special import softmax
 
 from irt import _prior_densities as prior_densities
-from irt._model import SHARED_GUESSING, Priors, guessing_centre
+from irt._model import SHARED_GUESSING, Priors, flattening, guessing_centre
 from irt._responses import Floats
 from irt._result import Fit
 from irt.checks._inputs import optional
@@ -71,7 +71,7 @@ def log_priors(fit: Fit, priors: Priors) -> dict[str, Floats]:
     the mean of the facets' effects over the students. `common_a` is scaled on the log scale, where it is normal.
     """
     draws = fit.draws
-    unit = np.exp(np.log(draws["a"]).mean(axis=1))
+    unit = np.exp(np.log(draws["a"]).mean(axis=1)) * flattening(draws)
     origin = np.zeros(len(unit))
     found: dict[str, Floats] = {}
     for term in fit.design.terms:
@@ -83,6 +83,9 @@ def log_priors(fit: Fit, priors: Priors) -> dict[str, Floats]:
         found["residual_scale"] = residual.log(draws["residual_scale"] * unit)
     elif not fit.design.terms:
         found["common_a"] = residual.log(unit)
+    for name in fit.design.item_facets:
+        scale = prior_densities.item_effect_scale(priors).log(draws[f"item_effect_scale.{name}"])
+        found["item_effect_scale"] = found.get("item_effect_scale", 0.0) + scale
     if fit.model != "1pl":
         found["spread_a"] = prior_densities.spread_a(priors).log(draws["spread_a"])
     found["centre_b"] = prior_densities.centre_b(priors).log(draws["centre_b"] * unit + origin)

@@ -80,7 +80,8 @@ def _options(record: Any, own: Container[str]) -> Iterator[inspect.Parameter]:
 
 def _option(field: Field[Any], hint: Any) -> Any:
     name = field.name.replace("_", "-")
-    flag = field.metadata.get("flag", f"--{name}/--no-{name}" if field.default is True else f"--{name}")
+    twofold = field.default is True or bool in get_args(hint)
+    flag = field.metadata.get("flag", f"--{name}/--no-{name}" if twofold else f"--{name}")
     parser, shown = next((PARSERS[each] for each in (hint, *get_args(hint)) if each in PARSERS), (None, None))
     metavar = field.metadata.get("metavar") or shown
     return typer.Option(flag, help=field.metadata.get("help"), metavar=metavar, parser=parser)

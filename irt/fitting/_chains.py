@@ -11,11 +11,12 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from irt._fit_settings import FitSettings
+from irt._model import ItemEffects
 from irt._responses import Floats
 from irt.fitting._compiled_programs import compiled
 from irt.fitting._estimation_outcome import Progress, tell
@@ -34,7 +35,8 @@ Values = dict[str, Floats]
 class Sampled:
     """Draws by name `[C D, ...]`, chains in order, sampler statistics, and seconds compiling.
 
-    `saturated` counts transitions at the greatest tree depth, `leapfrogs` is their mean number per transition.
+    `saturated` counts transitions at the greatest tree depth, `leapfrogs` is their mean number per transition. With
+    effects of levels on items: these, and the mean log-likelihood given them.
     """
 
     values: dict[str, Floats]
@@ -43,6 +45,8 @@ class Sampled:
     saturated: int
     leapfrogs: float
     compile_seconds: float = 0.0
+    log_likelihood: float | None = None
+    item_effects: ItemEffects | None = None
 
     @property
     def draws(self) -> int:
@@ -123,7 +127,7 @@ def run_chains(
             tell(progress, done * BLOCK, total * BLOCK)
 
     runs = [_Run(program, start, data, settings, chain, block_done) for chain, start in enumerate(starts)]
-    with _threads(runs) as pool:
+    with chain_threads(runs) as pool:
         list(pool.map(_Run.warm_up, runs))
         for count in itertools.count(CHECK, CHECK):
             kept = min(count, settings.draws)
@@ -141,8 +145,14 @@ def run_chains(
     raise AssertionError("the count of draws never ends")
 
 
+class Stoppable(Protocol):
+    """A chain that ends with its block once it is told to stop."""
+
+    stopped: bool
+
+
 @contextmanager
-def _threads(runs: Sequence[_Run]) -> Iterator[ThreadPoolExecutor]:
+def chain_threads(runs: Sequence[Stoppable]) -> Iterator[ThreadPoolExecutor]:
     """A thread per chain. Who leaves by an error, or is interrupted, waits for none: each ends with its block."""
     pool = ThreadPoolExecutor(len(runs))
     try:

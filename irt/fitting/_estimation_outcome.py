@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from irt._model import ItemEffects
 from irt._responses import Floats
 
 Progress = Callable[[int, int], None]
@@ -29,6 +30,7 @@ class EstimationOutcome:
     chains: int = 1
     errors: Mapping[str, Floats] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    item_effects: ItemEffects | None = None
 
 
 def tell(progress: Progress | None, done: int, total: int) -> None:

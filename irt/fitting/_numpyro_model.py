@@ -351,4 +351,7 @@ def raw_draws(problem: Problem, values: dict[str, Floats]) -> RawDraws:
         spread_a=values.get("spread_a", np.zeros(count)),
         spread_b=values["spread_b"],
         centre_b=values["centre_b"],
+        item_effect_scales=tuple(
+            values[f"item_effect_scale_{index}"] for index in range(len(problem.design.item_facets))
+        ),
     )

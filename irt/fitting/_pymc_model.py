@@ -76,6 +76,11 @@ def pymc_model(problem: Problem) -> Any:
         b = centre + _zero_sum("b", spread_b, (items,))
         student, item = np.nonzero(problem.attempts)
         x = pymc.math.exp(log_a)[item] * (theta[student] - b[item])
+        for index, name in enumerate(problem.design.item_facets):
+            term = problem.design.term(name)
+            scale = pymc.HalfNormal(f"item_effect_scale_{index}", priors.item_effect_scale)
+            unit = pymc.Normal(f"unit_item_effect_{index}", 0.0, 1.0, shape=(items, len(term.levels)))
+            x = x + (scale * unit)[item, term.level_of[student]]
         counts = {"n": problem.attempts[student, item].astype(int), "observed": problem.successes[student, item]}
         if not problem.guessing:
             pymc.Binomial("answers", logit_p=x, **counts)

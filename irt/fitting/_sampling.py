@@ -18,6 +18,7 @@ from irt._fit_settings import FitSettings
 from irt._model import Problem
 from irt._responses import Floats
 from irt.checks._convergence import mixing
+from irt.fitting import _crossed as crossed
 from irt.fitting import _nuts as nuts
 from irt.fitting import _pymc_model as pymc_model
 from irt.fitting._chains import Enough, Sampled
@@ -32,21 +33,26 @@ LIKELIHOOD_DRAWS = 400
 FEW = 50
 """Quantities with fewer columns are looked at first between blocks of draws: they mix most slowly."""
 
-SAMPLERS: Mapping[str, Callable[..., Sampled]] = {"numpyro": nuts.sample, "pymc": pymc_model.sample}
+SAMPLERS: Mapping[str, Callable[..., Sampled]] = {
+    "numpyro": nuts.sample,
+    "gibbs": crossed.sample,
+    "pymc": pymc_model.sample,
+}
 """Of right and wrong answers, by backend."""
 
 
 def sample_posterior(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     """The posterior of a table of answers or ratings.
 
-    It is sampled once more, with more draws and smaller steps, when the gate refuses the first run.
+    It is sampled once more, with more draws and smaller steps, when the gate refuses the first run; by Gibbs sampling,
+    which has no steps, it is not.
     """
     sampler = SAMPLERS[settings.chosen_backend] if problem.ratings is None else nuts.sample_ratings
     warnings, notes = [], []
     sampled = sampler(problem, settings, progress, _enough(settings, 0.0))
     compile_seconds = sampled.compile_seconds
     diagnostics, failures = gate(sampled)
-    if failures:
+    if failures and settings.chosen_backend != "gibbs":
         again = replace(
             settings,
             warmup=2 * settings.warmup,
@@ -70,19 +76,28 @@ def sample_posterior(problem: Problem, settings: FitSettings, progress: Progress
         )
     if failures:
         warnings.append(f"Not converged: {'; '.join(failures)}. Do not rely on the intervals.")
-    some = np.unique(np.linspace(0, sampled.draws - 1, min(LIKELIHOOD_DRAWS, sampled.draws)).astype(int))
-    each = ({name: values[draw] for name, values in sampled.values.items()} for draw in some)
+    likelihood = sampled.log_likelihood
+    if likelihood is None:
+        likelihood = _mean_log_likelihood(problem, sampled)
     return EstimationOutcome(
         draws=sampled.values,
         point={name: values.mean(axis=0) for name, values in sampled.values.items()},
-        log_likelihood=float(np.mean([_log_likelihood(problem, draw) for draw in each])),
+        log_likelihood=likelihood,
         converged=not failures,
         diagnostics=diagnostics,
         warnings=tuple(warnings),
         notes=tuple(notes),
         compile_seconds=compile_seconds,
         chains=sampled.chains,
+        item_effects=sampled.item_effects,
     )
+
+
+def _mean_log_likelihood(problem: Problem, sampled: Sampled) -> float:
+    """Log-likelihood of all answers, averaged over some draws."""
+    some = np.unique(np.linspace(0, sampled.draws - 1, min(LIKELIHOOD_DRAWS, sampled.draws)).astype(int))
+    each = ({name: values[draw] for name, values in sampled.values.items()} for draw in some)
+    return float(np.mean([_log_likelihood(problem, draw) for draw in each]))
 
 
 def _log_likelihood(problem: Problem, draw: Mapping[str, Floats]) -> float:
@@ -124,12 +139,12 @@ def gate(sampled: Sampled, divergent_share: float = 0.0) -> tuple[dict[str, floa
         "r_hat_worst": worst,
         "ess_bulk_min": bulk,
         "ess_tail_min": tail,
-        "divergences": sampled.divergences,
-        "tree_depth_saturated": sampled.saturated,
-        "leapfrogs": sampled.leapfrogs,
         "chains": sampled.chains,
         "draws": sampled.draws,
     }
+    if sampled.leapfrogs:
+        steps = {"divergences": sampled.divergences, "tree_depth_saturated": sampled.saturated}
+        diagnostics |= {**steps, "leapfrogs": sampled.leapfrogs}
     failures = []
     if r_hat > 1.01:
         failures.append(f"R-hat {r_hat:.3f} of {worst} is above 1.01")

@@ -122,7 +122,9 @@ class FittedModel:
     @property
     def how(self) -> str:
         """The model and the method that fitted it."""
-        return f"{self.fit.model.upper()} model, fitted by {self.fit.method.upper()} on {self.fit.backend}"
+        gibbs = self.fit.backend == "gibbs"
+        how = "Gibbs sampling" if gibbs else f"{self.fit.method.upper()} on {self.fit.backend}"
+        return f"{self.fit.model.upper()} model, fitted by {how}"
 
     @property
     def diagnostics(self) -> Mapping[str, float | int | str | None]:

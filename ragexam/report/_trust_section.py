@@ -74,7 +74,8 @@ def trust_section(evidence: RunEvidence, levels: pd.DataFrame | None) -> PageSec
         )
     if model is None:
         return PageSection(lines)
-    checks = [*_converged(model), *_prediction(model), *_components(levels), *_copies(model), *_steep(model)]
+    of_fit = [*_converged(model), *_prediction(model), *_sharing(model)]
+    checks = [*of_fit, *_components(levels), *_copies(model), *_steep(model)]
     bad = [check for check in checks if check.state != FINE]
     head = f"{model.how}. " + (
         f"{len(bad)} of {len(checks)} checks deserve a look." if bad else f"All {len(checks)} checks are fine."
@@ -143,6 +144,22 @@ def _prediction(model: FittedModel) -> Iterator[TrustCheck]:
         "Differences between pipelines are large next to their errors.",
         "Much of the difference between pipelines is noise: more questions are needed.",
     )
+
+
+def _sharing(model: FittedModel) -> Iterator[TrustCheck]:
+    """How alike pipelines with a part in common answer, where the fit has effects of levels on items."""
+    shown = [
+        f"{name} {plain_number(float(model.fit.point[f'item_effect_scale.{name}']), 1)}"
+        for name in model.fit.design.item_facets
+    ]
+    if shown:
+        yield TrustCheck(
+            "Do pipelines with a part in common answer alike?",
+            FINE,
+            f"beyond ability, answers to a question go up and down together by {joined(shown)} logits (0: not at all)",
+            "The model has an effect of every part on every question, so that such answers are not counted as "
+            "independent evidence. Intervals and probabilities allow for it.",
+        )
 
 
 def _components(levels: pd.DataFrame | None) -> Iterator[TrustCheck]:

@@ -21,5 +21,5 @@ def factorial_by_nuts(factorial: irt.Simulation, tmp_path_factory: pytest.TempPa
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "factorial-by-nuts"
     if not (folder / "fit.json").exists():
-        irt.fit(factorial.data, method="nuts", seed=3).save(folder)
+        irt.fit(factorial.data, method="nuts", item_effects=False, seed=3).save(folder)
     return irt.load_fit(folder)
