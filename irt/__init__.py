@@ -7,6 +7,7 @@ from irt._design import connected_students
 from irt._estimation import fit
 from irt._fit_settings import FitSettings
 from irt._graded import GradedParameters
+from irt._held_out import HeldOutScore, held_out_score
 from irt._joining import join
 from irt._linking import Link, link
 from irt._model import Priors
@@ -47,6 +48,7 @@ __all__ = [
     "GradedParameters",
     "GradedSimulation",
     "GradedTruth",
+    "HeldOutScore",
     "Information",
     "InformationGain",
     "Link",
@@ -76,6 +78,7 @@ __all__ = [
     "detectable_gap",
     "facet_names",
     "fit",
+    "held_out_score",
     "join",
     "levels",
     "link",

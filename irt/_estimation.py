@@ -29,6 +29,8 @@ from irt.fitting._nested_laplace import find_nested
 from irt.fitting._sampling import sample_posterior
 from irt.fitting._variational import find_variational
 
+DEAR = 5e7
+"""Operations of a sweep from which effects on items are left out if nobody asks for them: a fit would take an hour."""
 FEW_STUDENTS = 200
 """Students from which on answers, and not the prior alone, tell guessing (as the message says)."""
 TAKEN_OVER = ("draws", "point", "errors", "chains", "log_likelihood", "converged", "diagnostics", "item_effects")
@@ -73,7 +75,8 @@ def fit(
     Methods:
 
     - `nuts` samples the posterior until it passes a convergence check, with at most `draws` per chain, and once more
-      with smaller steps if it does not. `backend="pymc"` runs a second, independent implementation.
+      with smaller steps if it does not. `backend="pymc"` runs a second, independent implementation. Where students have
+      levels in common, these have effects on each item (`item_effects`), and a Gibbs sampler takes the place of NUTS.
     - `map` finds the joint mode with Laplace standard errors, in a fraction of a second, for tables of any size.
     - `laplace` adds the uncertainty of the scales (nested Laplace; about a second).
     - `mml` is marginal maximum likelihood over a Normal(0, 1) population, without facets. With `priors` the items are
@@ -96,7 +99,7 @@ def fit(
     if settings.method == "mml":
         data, facets = _without_facets(data, (*(facets or ()), *settings.covariates) or facets, settings.interactions)
     data, design = design_of(data, facets, settings.interactions, settings.covariates)
-    design, settings = _with_item_effects(design, settings)
+    data, design, settings = _with_item_effects(data, design, settings)
     run = partial(_fitted, data=data, design=design, settings=settings, progress=progress)
     compared = ("1pl", "2pl", "3pl") if settings.model == "auto" else (settings.model,)
     priors = settings.priors or Priors()
@@ -111,10 +114,12 @@ def fit(
     return widened(chosen, _refit(problems[compared.index(chosen.model)], settings))
 
 
-def _with_item_effects(design: Design, settings: FitSettings) -> tuple[Design, FitSettings]:
+def _with_item_effects(
+    data: ResponseMatrix, design: Design, settings: FitSettings
+) -> tuple[ResponseMatrix, Design, FitSettings]:
     """The design with effects of levels on items where they are wanted, and the settings with the backend that does it.
 
-    ValueError where they are asked for and cannot be had.
+    A table has a note where they would take too long. ValueError where they are asked for and cannot be had.
     """
     having = settings.method == "nuts" and settings.model != RATINGS and settings.backend != "numpyro"
     if settings.item_effects and not having:
@@ -125,13 +130,23 @@ def _with_item_effects(design: Design, settings: FitSettings) -> tuple[Design, F
         )
     wanted = having if settings.item_effects is None else settings.item_effects
     facets = design.shared_facets if wanted else ()
+    if facets and settings.item_effects is None and settings.backend is None and sweep_operations(data, design) > DEAR:
+        levels = sum(len(design.term(name).levels) for name in facets)
+        note = f"Effects of {levels} levels on each of {len(data.items)} items would take long and were left out."
+        data, facets = replace(data, notes=(*data.notes, f"{note} item_effects=True has them.")), ()
     if not facets and (settings.item_effects or settings.backend == "gibbs"):
         raise ValueError(
             "item_effects: found no two students with a level in common; wanted facets whose levels repeat"
         )
     if facets and settings.backend is None:
         settings = settings.changed(backend="gibbs")
-    return replace(design, item_facets=facets), settings
+    return data, replace(design, item_facets=facets), settings
+
+
+def sweep_operations(data: ResponseMatrix, design: Design) -> float:
+    """Operations that take most of the time of a sweep with effects of levels on items."""
+    free = sum(term.freedom for term in design.terms)
+    return float(data.asked.sum()) * (free + 3) ** 2 / 2
 
 
 def _chosen_without_effects(run: Callable[..., Fit], problems: Sequence[Problem], settings: FitSettings) -> Fit:

@@ -174,10 +174,13 @@ class FitSummary:
         """The summary for a reader; `out` is the folder that received the fit."""
         fit = self.fit
         lines = [self._quality()]
-        for term in fit.design.terms:
+        for term in fit.design.terms if fit.converged else ():
             top = fit.probability_best(term.name).iloc[0]
             combined = "combination " if len(term.facets) > 1 else ""
             lines.append(f"best {combined}{term.name}: {top['level']} (probability {top['probability']:.2f})")
+        if alike := fit.design.item_facets:
+            sds = ", ".join(f"{name} {fit.point[f'item_effect_scale.{name}']:.2f}" for name in alike)
+            lines.append(f"effects of levels on items, sd in logits: {sds}")
         if left := fit.residual_scale:
             lines.append(
                 f"left over by the components: sd {left.estimate:.2f} [{left.low:.2f}, {left.high:.2f}] of abilities"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 import pandas as pd
@@ -147,7 +148,8 @@ def _undecided(verdict: FacetVerdict) -> str:
     """`the retrievers bm25 and hybrid (bm25 is best with probability 62 %)`."""
     levels = verdict.ties if len(verdict.ties) > 1 else (verdict.best, verdict.runner_up or "")
     names = [level_name(verdict.facet, level) for level in levels]
-    ahead = f"{names[0]} is best with probability {chance(verdict.probability)}"
+    likeliest, probability = max(verdict.chances, key=itemgetter(1))
+    ahead = f"{level_name(verdict.facet, likeliest)} is best with probability {chance(probability)}"
     return f"the {facet_plural(verdict.facet)} {joined(names)} ({ahead})"
 
 

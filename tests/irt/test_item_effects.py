@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import irt
+from irt import _estimation as estimation
 from irt._design import design_of
 from irt._model import MARGINAL, Priors, build_problem
 from irt._responses import ResponseMatrix
@@ -205,6 +206,17 @@ def test_priors_are_weighed_on_the_models_own_scale(fit: irt.Fit) -> None:
 def test_effects_that_cannot_be_had_are_refused(words: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         irt.fit(SHARED.data, item_effects=True, **words)
+
+
+def test_effects_that_would_take_an_hour_are_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, design = design_of(SHARED.data, None)
+    assert estimation.sweep_operations(data, design) == 15 * 40 * (2 + 4 + 3) ** 2 / 2
+    monkeypatch.setattr(estimation, "DEAR", 1.0)
+    found, left, settings = estimation._with_item_effects(data, design, irt.FitSettings())
+    assert left.item_facets == ()
+    assert settings.backend is None
+    assert found.notes[-1].startswith("Effects of 8 levels on each of 40 items would take long")
+    assert estimation._with_item_effects(data, design, irt.FitSettings(item_effects=True))[1].item_facets
 
 
 @pytest.mark.validate
