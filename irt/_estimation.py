@@ -128,6 +128,8 @@ def _with_item_effects(
             f"item_effects: found method '{settings.method}', model '{settings.model}'{backend}; wanted method 'nuts' "
             "and a model of right and wrong answers, by backend 'gibbs' or 'pymc'"
         )
+    if settings.backend == "gibbs" and settings.item_effects is False:
+        raise ValueError("backend: found 'gibbs' with item_effects=False; wanted 'numpyro' or 'pymc'")
     wanted = having if settings.item_effects is None else settings.item_effects
     facets = design.shared_facets if wanted else ()
     if facets and settings.item_effects is None and settings.backend is None and sweep_operations(data, design) > DEAR:

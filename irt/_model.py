@@ -241,5 +241,6 @@ def report_scale(raw: RawDraws, design: Design) -> dict[str, Floats]:
         draws["residual_scale"] = raw.residual_scale / unit
     for name, scale in zip(design.item_facets, raw.item_effect_scales, strict=True):
         draws[f"item_effect_scale.{name}"] = scale
-    draws["a"] = draws["a"] / np.reshape(flattening(draws), (-1, 1))
+    if design.item_facets:
+        draws["a"] = draws["a"] / np.reshape(flattening(draws), (-1, 1))
     return draws

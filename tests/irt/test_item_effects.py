@@ -208,6 +208,11 @@ def test_effects_that_cannot_be_had_are_refused(words: dict[str, Any], said: str
         irt.fit(SHARED.data, item_effects=True, **words)
 
 
+def test_the_gibbs_sampler_is_for_effects_on_items() -> None:
+    with pytest.raises(ValueError, match="found 'gibbs' with item_effects=False"):
+        irt.fit(SHARED.data, item_effects=False, backend="gibbs")
+
+
 def test_effects_that_would_take_an_hour_are_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     data, design = design_of(SHARED.data, None)
     assert estimation.sweep_operations(data, design) == 15 * 40 * (2 + 4 + 3) ** 2 / 2
