@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 from irt._responses import Floats
 from irt.fitting import _crossed_kernels as kernels
 
-LEAST = 1e-6
-"""Scales stay above this."""
+LEAST, STEEPEST = 1e-6, 1e4
+"""Scales stay above the first; components this many times as large as the effects on items are not centred on them,
+for then all of what the levels bring is the components and the regression is exact to rounding.
+"""
 
 
 @dataclass(frozen=True)
@@ -228,7 +230,10 @@ class CrossedChain:
         integrated out for these, and then drawn.
         """
         table, state = self.table, self.state
-        main = np.flatnonzero(table.main >= 0)
+        ratio = state.scale[table.term] / state.w[table.main]
+        main = np.flatnonzero((table.main >= 0) & (ratio < STEEPEST))
+        if not len(main):
+            return
         owner, scale = table.main[main], state.scale[table.term[main]]
         loading = table.loading[:, main]
         state.g += np.outer(np.exp(state.log_a), loading @ self._base[main])

@@ -12,6 +12,10 @@ Function = Any
 """What numba makes of a function."""
 
 
+FARTHEST, NARROWEST = 1000.0, 1e-13
+"""First widths that a slice may reach out, and the share of one below which its search ends where it began."""
+
+
 def compiled(function: Callable[..., Any]) -> Function:
     """The function compiled by numba; it holds no lock, so that chains run side by side."""
     options = {"nogil": True, "error_model": "numpy"}
@@ -46,12 +50,16 @@ def slice_move(rng, height, given, width):  # type: ignore[no-untyped-def]
     level = height(0.0, given) - exponential(rng)
     low = -width * rng.random()
     high = low + width
-    while height(low, given) > level:
+    least = low - FARTHEST * width
+    while low > least and height(low, given) > level:
         low -= width
-    while height(high, given) > level:
+    while high < least + 2 * FARTHEST * width and height(high, given) > level:
         high += width
     move = low + (high - low) * rng.random()
     while not height(move, given) > level:
+        if high - low < NARROWEST * width:  # a density that cannot be computed here
+            move = 0.0
+            break
         if move < 0:
             low = move
         else:

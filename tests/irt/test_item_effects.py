@@ -18,7 +18,7 @@ from irt._responses import ResponseMatrix
 from irt.checks import prior_sensitivity
 from irt.fitting import _crossed as crossed
 from irt.fitting._polya_gamma import polya_gamma
-from irt.fitting._sampling_steps import normal_drawn, scale_drawn
+from irt.fitting._sampling_steps import normal_drawn, scale_drawn, slice_move
 
 FACETS = {"llm": 3, "retriever": 5}
 SHARED = irt.simulate(items=40, facets=FACETS, shared_sd={"retriever": 3.0}, seed=3)
@@ -56,6 +56,11 @@ def test_a_scale_is_drawn_from_its_density() -> None:
     v = np.linspace(-3, 3, 20_001)
     density = np.exp(-9 * v - 12.5 * np.exp(-2 * v) - 0.5 * np.exp(2 * v))
     assert np.mean(drawn) == pytest.approx(np.sum(np.exp(v) * density) / density.sum(), abs=0.02)
+
+
+def test_a_slice_of_what_cannot_be_computed_ends_where_it_began() -> None:
+    for value in (float("nan"), float("inf")):
+        assert slice_move.py_func(np.random.default_rng(0), lambda _, given: given, value, 1.0) == 0
 
 
 def test_normal_draws_have_their_mean_and_covariance() -> None:
