@@ -40,6 +40,11 @@ class Term:
         return rows
 
     @property
+    def free_root(self) -> Floats:
+        """`[L, free]`: independent unit-scale weights to the levels' effects."""
+        return np.asarray(self.root @ zero_sum_basis(self.shape).T)
+
+    @property
     def freedom(self) -> int:
         """Number of independent contrasts."""
         return int(np.linalg.matrix_rank(self.root))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from irt._design import Design, Term, zero_sum_basis
+from irt._design import Design
 from irt._fit_settings import FitSettings
 from irt._model import ItemEffects, Problem, RawDraws, report_scale
 from irt._responses import Floats
@@ -76,7 +76,7 @@ def table_of(problem: Problem) -> CrossedTable:
     design, priors, items = problem.design, problem.priors, len(problem.chance)
     facets = [design.term(name) for name in design.item_facets]
     starts = np.cumsum([0, *(len(facet.levels) for facet in facets)])
-    terms = [(index, term, _free(term)) for index, term in enumerate(design.terms)]
+    terms = [(index, term, term.free_root) for index, term in enumerate(design.terms)]
     main: list[int] = []
     loading = np.zeros((starts[-1], sum(root.shape[1] for _, _, root in terms)))
     for _, term, root in terms:
@@ -200,7 +200,7 @@ def _raw(design: Design, table: CrossedTable, drawn: Mapping[str, Floats]) -> Ra
         c=drawn["c"],
         d=drawn["c"] + (1 - drawn["c"]) * drawn["delta"],
         theta=base @ table.design.T + drawn["r"],
-        effects=tuple(base[:, table.term == at] @ _free(term).T for at, term in enumerate(design.terms)),
+        effects=tuple(base[:, table.term == at] @ term.free_root.T for at, term in enumerate(design.terms)),
         scales=tuple(drawn["scale"].T),
         residual_scale=drawn["tau"],
         spread_a=drawn["spread_a"] * table.free_a,
@@ -208,8 +208,3 @@ def _raw(design: Design, table: CrossedTable, drawn: Mapping[str, Floats]) -> Ra
         centre_b=drawn["b"].mean(axis=1),
         item_effect_scales=tuple(drawn["w"].T),
     )
-
-
-def _free(term: Term) -> Floats:
-    """Free unit-scale weights to the effects of a term's levels `[L, free]`."""
-    return np.asarray(term.root @ zero_sum_basis(term.shape).T)

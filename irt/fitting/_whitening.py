@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irt._design import zero_sum_basis
 from irt._model import ItemModel, Problem
 from irt._responses import Floats
 from irt.fitting import _laplace as laplace
@@ -244,7 +243,7 @@ def _shrinkage(known: Any, variance: Any) -> Any:
 
 def _free_effects(problem: Problem) -> Floats:
     """`[S, p]`: free effects to abilities."""
-    blocks = [(term.root @ zero_sum_basis(term.shape).T)[term.level_of] for term in problem.design.terms]
+    blocks = [term.free_root[term.level_of] for term in problem.design.terms]
     return np.hstack(blocks) if blocks else np.zeros((problem.design.students, 0))
 
 
