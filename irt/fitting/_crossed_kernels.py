@@ -125,6 +125,13 @@ def _sigmoid(x):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _between_bounds(right, trials, logit, c, delta):  # type: ignore[no-untyped-def]
+    """Log-likelihood of a student's answers to an item with asymptotes."""
+    p = c + (1 - c) * delta * _sigmoid(logit)
+    return right * math.log(max(p, TINY)) + (trials - right) * math.log(max(1 - p, TINY))
+
+
+@compiled
 def _of_item(answers, bounds, i, x, change, part):  # type: ignore[no-untyped-def]
     """Log-likelihood of the answers to item i at the logits `x + change part` `[S]`."""
     height, product = 0.0, 1.0
@@ -135,8 +142,7 @@ def _of_item(answers, bounds, i, x, change, part):  # type: ignore[no-untyped-de
             continue
         logit, right = x[s] + change * part[s], answers[0][i, s]
         if c > 0 or delta < 1:
-            p = c + (1 - c) * delta * _sigmoid(logit)
-            height += right * math.log(max(p, TINY)) + (trials - right) * math.log(max(1 - p, TINY))
+            height += _between_bounds(right, trials, logit, c, delta)
         else:
             height += right * min(logit, 0.0) - (trials - right) * max(logit, 0.0)
             if trials == 1 and product < LARGE:
@@ -182,8 +188,7 @@ def _effect_height(move, given):  # type: ignore[no-untyped-def]
             continue
         logit, right = x[s] + move, answers[0][i, s]
         if c > 0 or delta < 1:
-            p = c + (1 - c) * delta * _sigmoid(logit)
-            height += right * math.log(max(p, TINY)) + (trials - right) * math.log(max(1 - p, TINY))
+            height += _between_bounds(right, trials, logit, c, delta)
         else:
             height += right * min(logit, 0.0) - (trials - right) * max(logit, 0.0)
             height -= trials * math.log1p(math.exp(-abs(logit)))
