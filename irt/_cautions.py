@@ -18,7 +18,8 @@ UNTOLD = 0.1
 def cautions(fit: Fit) -> list[str]:
     """One plain sentence per caution."""
     extremes = [] if fit.graded is not None else _constant_items(fit.data)
-    return [*extremes, *([] if fit.design.terms else _separate_groups(fit.data)), *_no_differences(fit)]
+    groups = _shared_levels(fit) if fit.design.terms else _separate_groups(fit.data)
+    return [*extremes, *groups, *_no_differences(fit)]
 
 
 def joined_students(data: ResponseMatrix) -> NDArray[np.bool_]:
@@ -51,6 +52,16 @@ def _separate_groups(data: ResponseMatrix) -> list[str]:
         f"The answers fall into groups that share no item: none links '{data.students[apart]}' to "
         f"'{data.students[0]}' ({int(joined.sum())} of {len(joined)} students are linked to the latter). Abilities and "
         "difficulties of different groups compare only if the groups come from one population."
+    ]
+
+
+def _shared_levels(fit: Fit) -> list[str]:
+    shared = fit.design.shared_facets
+    if not shared or fit.design.item_facets:
+        return []
+    return [
+        f"Students share levels of {' and '.join(shared)}, and the model has no effects of these on the items: where "
+        "students of a level answer the same items alike, intervals of contrasts are too narrow (item_effects)."
     ]
 
 

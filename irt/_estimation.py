@@ -9,19 +9,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from irt._cautions import cautions
 from irt._design import Design, design_of
 from irt._fit_settings import FitSettings
-from irt._item_clusters import Refit, widened
 from irt._model import RATINGS, Priors, Problem, build_problem
-from irt._packed_answers import pack
 from irt._reading import require_estimable
-from irt._responses import Floats, ResponseMatrix, facet_names, require_matrix
+from irt._responses import ResponseMatrix, facet_names, require_matrix
 from irt._result import Fit
 from irt._tables import unused_scores
 from irt.checks._loo import loo
+from irt.fitting._crossed_propagation import find_crossed
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress, begun
 from irt.fitting._marginal import find_marginal
 from irt.fitting._mode import find_mode
@@ -29,8 +27,10 @@ from irt.fitting._nested_laplace import find_nested
 from irt.fitting._sampling import sample_posterior
 from irt.fitting._variational import find_variational
 
-DEAR = 5e7
-"""Operations of a sweep from which effects on items are left out if nobody asks for them: a fit would take an hour."""
+DEAR, DEAR_BRIEFLY = 5e7, 3e8
+"""Operations of a sweep of `nuts`, and of a round of `map` and `laplace`, from which effects on items are left out if
+nobody asks for them: a fit would take an hour, or many minutes.
+"""
 FEW_STUDENTS = 200
 """Students from which on answers, and not the prior alone, tell guessing (as the message says)."""
 TAKEN_OVER = ("draws", "point", "errors", "chains", "log_likelihood", "converged", "diagnostics", "item_effects")
@@ -45,6 +45,8 @@ ESTIMATORS: Mapping[str, Callable[[Problem, FitSettings, Progress | None], Estim
     "svi": find_variational,
 }
 """What fits a problem, by method."""
+WITH_EFFECTS = {"nuts": sample_posterior, "map": find_crossed, "laplace": find_crossed}
+"""What fits one with effects of levels on items."""
 MOST_LOO_CELLS = 400_000
 """Larger tables go without: it takes every draw of every answer."""
 LOO_DRAWS = 1000
@@ -78,7 +80,8 @@ def fit(
       with smaller steps if it does not. `backend="pymc"` runs a second, independent implementation. Where students have
       levels in common, these have effects on each item (`item_effects`), and a Gibbs sampler takes the place of NUTS.
     - `map` finds the joint mode with Laplace standard errors, in a fraction of a second, for tables of any size.
-    - `laplace` adds the uncertainty of the scales (nested Laplace; about a second).
+    - `laplace` adds the uncertainty of the scales (nested Laplace; about a second). Where students have levels in
+      common, both are the same: the levels' effects on items are in the model, by expectation propagation in seconds.
     - `mml` is marginal maximum likelihood over a Normal(0, 1) population, without facets. With `priors` the items are
       a population whose spreads are estimated, which suits few students better.
     - `svi` is a mean-field approximation from mini-batches. Its intervals are too narrow.
@@ -110,8 +113,7 @@ def fit(
     if design.item_facets:
         return run(problems[0]) if settings.model != "auto" else _chosen_without_effects(run, problems, settings)
     fits = [run(problem) for problem in problems]
-    chosen = choose(fits) if settings.model == "auto" else fits[0]
-    return widened(chosen, _refit(problems[compared.index(chosen.model)], settings))
+    return choose(fits) if settings.model == "auto" else fits[0]
 
 
 def _with_item_effects(
@@ -121,18 +123,19 @@ def _with_item_effects(
 
     A table has a note where they would take too long. ValueError where they are asked for and cannot be had.
     """
-    having = settings.method == "nuts" and settings.model != RATINGS and settings.backend != "numpyro"
+    sampled = settings.method == "nuts"
+    having = settings.method in WITH_EFFECTS and settings.model != RATINGS and settings.backend != "numpyro"
     if settings.item_effects and not having:
         backend = "" if settings.backend is None else f", backend '{settings.backend}'"
         raise ValueError(
             f"item_effects: found method '{settings.method}', model '{settings.model}'{backend}; wanted method 'nuts' "
-            "and a model of right and wrong answers, by backend 'gibbs' or 'pymc'"
+            "(backend 'gibbs' or 'pymc'), 'map' or 'laplace' and a model of right and wrong answers"
         )
     if settings.backend == "gibbs" and settings.item_effects is False:
         raise ValueError("backend: found 'gibbs' with item_effects=False; wanted 'numpyro' or 'pymc'")
     wanted = having if settings.item_effects is None else settings.item_effects
     facets = design.shared_facets if wanted else ()
-    if facets and settings.item_effects is None and settings.backend is None and sweep_operations(data, design) > DEAR:
+    if facets and settings.item_effects is None and settings.backend is None and _dear(data, design, sampled):
         levels = sum(len(design.term(name).levels) for name in facets)
         note = f"Effects of {levels} levels on each of {len(data.items)} items would take long and were left out."
         data, facets = replace(data, notes=(*data.notes, f"{note} item_effects=True has them.")), ()
@@ -140,9 +143,14 @@ def _with_item_effects(
         raise ValueError(
             "item_effects: found no two students with a level in common; wanted facets whose levels repeat"
         )
-    if facets and settings.backend is None:
+    if facets and sampled and settings.backend is None:
         settings = settings.changed(backend="gibbs")
     return data, replace(design, item_facets=facets), settings
+
+
+def _dear(data: ResponseMatrix, design: Design, sampled: bool) -> bool:
+    """Whether effects of levels on items would take long."""
+    return sweep_operations(data, design) > DEAR if sampled else round_operations(data, design) > DEAR_BRIEFLY
 
 
 def sweep_operations(data: ResponseMatrix, design: Design) -> float:
@@ -151,24 +159,22 @@ def sweep_operations(data: ResponseMatrix, design: Design) -> float:
     return float(data.asked.sum()) * (free + 3) ** 2 / 2
 
 
+def round_operations(data: ResponseMatrix, design: Design) -> float:
+    """Operations that take most of the time of a round of expectation propagation with effects of levels on items."""
+    students, items = data.scores.shape
+    width = 1 + sum(len(design.term(name).levels) for name in design.shared_facets)
+    size = 1 + sum(term.freedom for term in design.terms) + students * design.residual
+    return float(items * width * (width**2 + width * students + size**2 + size * students))
+
+
 def _chosen_without_effects(run: Callable[..., Fit], problems: Sequence[Problem], settings: FitSettings) -> Fit:
     """The model that is chosen without effects on items, fitted with them: PSIS-LOO cannot compare models with them."""
     design = replace(problems[0].design, item_facets=())
-    plain = settings.changed(backend="numpyro")
+    plain = settings.changed(backend="numpyro") if settings.method == "nuts" else settings
     pick = choose([run(replace(problem, design=design), design=design, settings=plain) for problem in problems])
     fitted = run(next(problem for problem in problems if problem.model == pick.model))
     reason = pick.notes[-1].replace("by PSIS-LOO", "by PSIS-LOO (without effects on items)")
     return replace(fitted, model_choice=pick.model_choice, notes=(*fitted.notes, reason))
-
-
-def _refit(problem: Problem, settings: FitSettings) -> Refit:
-    """Modes of the same model for resampled items."""
-
-    def point(data: ResponseMatrix, drawn: NDArray[np.int64]) -> Mapping[str, Floats]:
-        part = replace(problem, answers=pack(data), chance=problem.chance[drawn], items=data.items)
-        return find_mode(part, settings, None).point
-
-    return point
 
 
 def choose_by_bic(run: Callable[..., Fit], problems: Sequence[Problem], settings: FitSettings) -> Fit:
@@ -236,7 +242,8 @@ def _fitted(
 ) -> Fit:
     """The fit of one problem, of several when models are compared."""
     begin = time.perf_counter()
-    outcome = ESTIMATORS[settings.method](problem, settings, progress)
+    estimators = WITH_EFFECTS if design.item_facets else ESTIMATORS
+    outcome = estimators[settings.method](problem, settings, progress)
     seconds = time.perf_counter() - begin - outcome.compile_seconds
     result = Fit(
         model=problem.model,

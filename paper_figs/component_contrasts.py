@@ -15,7 +15,7 @@ from paper_figs.component_abilities import ABILITY, ACCURACY, compute
 
 CAPTION = (
     "Contrast of each level to the average level of its component, with 90 % interval. Left: in ability, standard "
-    "deviations of the pipelines' abilities, from the joint posterior, widened where pipelines share answers. "
+    "deviations of the pipelines' abilities, from the joint posterior, with effects of shared components on questions. "
     "Right: in accuracy, percentage points, over questions resampled jointly for all pipelines."
 )
 AXES = {ABILITY: "Ability, standard deviations", ACCURACY: "Accuracy, percentage points"}

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from irt._item_clusters import shared_answers
 from irt._model import Priors
 from irt._printing import json_record
 from irt._responses import ResponseMatrix, constant_facets, facet_names
@@ -30,7 +29,7 @@ from irt.kernels import ItemParameters
 
 M2_ITEMS = 60
 """Items of M2 in a report: the covariance of their moments grows with the fourth power."""
-BINARY = ("keys", "duplicates", "shared answers", "overall", "dependence", "item fit", "priors")
+BINARY = ("keys", "duplicates", "overall", "dependence", "item fit", "priors")
 """Checks of right and wrong answers alone."""
 MOST_SENTENCES = 5
 """Sentences of a check in the report; its table has all."""
@@ -137,8 +136,6 @@ def report(
         "overall": lambda: {"overall": _overall(data, items, fit.model)},
         "dependence": lambda: _dependence(data, items, groups, chosen),
     }
-    if fit.design.terms and not fit.design.item_facets:
-        checks["shared answers"] = lambda: {"shared answers": shared_answers(fit)}
     for facet in facet_names(data):
         if facet not in constant_facets(data):
             checks[f"dif {facet}"] = _dif_of(data, items, facet)

@@ -30,6 +30,8 @@ LARGEST = 500_000
 """Cells of the largest table: every sampled scale costs a fit."""
 SAMPLES, STEP, WIDEN, FEW = 64, 0.2, 1.2, 6.0
 """Scales sampled, step of the differences along each axis, how much wider the proposal is, fewest effective samples."""
+TURNS, ENOUGH = 3, 9.0
+"""Times that scales are sampled at most, about the mean of the last ones, and effective samples that end it."""
 FLATTEST = 1.0
 """Least curvature of the proposal."""
 BIASED = (
@@ -49,14 +51,11 @@ def find_nested(problem: Problem, settings: FitSettings, progress: Progress | No
             "method 'laplace' found no mode: the discriminations ran away in this table; use method 'nuts'"
         )
     vectors, weights = _scale_samples(problem, mode, settings.seed, progress)
-    raw = _draws(problem, mode, vectors, weights, settings.seed)
-    draws = report_scale(raw, problem.design)
+    draws = report_scale(_draws(problem, mode, vectors, weights, settings.seed), problem.design)
     warnings = (BIASED,) if mode.integrated else verdict(problem, mode)[0]
     effective = float(1.0 / np.sum(weights**2))
     if effective < FEW:
-        warnings += (
-            f"Not converged: {effective:.1f} of {SAMPLES} sampled scales carry the weight; use method='nuts'.",
-        )
+        warnings += (few_scales(effective),)
     diagnostics = {"rounds": mode.rounds, "log_posterior": mode.log_posterior, "scale_samples": effective}
     return EstimationOutcome(
         draws=draws,
@@ -81,15 +80,33 @@ def _scale_samples(
             problem, vector
         )
 
-    centre, root = _normal(density, start[free])
-    uniform = qmc.Sobol(len(free), rng=np.random.default_rng([seed, 3])).random(SAMPLES)
-    normal = ndtri(np.clip(uniform, 1e-6, 1 - 1e-6))
-    vectors, logs = np.tile(start, (SAMPLES, 1)), np.empty(SAMPLES)
-    vectors[:, free] = centre + WIDEN * normal @ root.T
-    for index, vector in enumerate(vectors):
-        logs[index] = density(vector[free]) + 0.5 * float(np.sum(normal[index] ** 2))
-        tell(progress, index + 1, SAMPLES)
-    return vectors, np.asarray(softmax(logs))
+    moved, weights = sampled_scales(density, *_normal(density, start[free]), seed, progress)
+    vectors = np.tile(start, (SAMPLES, 1))
+    vectors[:, free] = moved
+    return vectors, weights
+
+
+def sampled_scales(
+    density: Callable[[Floats], float], centre: Floats, root: Floats, seed: int, progress: Progress | None
+) -> tuple[Floats, Floats]:
+    """Samples `[SAMPLES, H]` from a Normal like the log density, somewhat wider, and normalised importance weights."""
+    for turn in range(TURNS):
+        uniform = qmc.Sobol(len(centre), rng=np.random.default_rng([seed, 3, turn])).random(SAMPLES)
+        normal = ndtri(np.clip(uniform, 1e-6, 1 - 1e-6))
+        vectors, logs = centre + WIDEN * normal @ root.T, np.empty(SAMPLES)
+        for index, vector in enumerate(vectors):
+            logs[index] = density(vector) + 0.5 * float(np.sum(normal[index] ** 2))
+            tell(progress, index + 1, SAMPLES)
+        weights = np.asarray(softmax(logs))
+        if np.sum(weights**2) < 1 / ENOUGH:
+            break
+        centre = weights @ vectors
+    return vectors, weights
+
+
+def few_scales(effective: float) -> str:
+    """The warning that few sampled scales carry the weight."""
+    return f"Not converged: {effective:.1f} of {SAMPLES} sampled scales carry the weight; use method='nuts'."
 
 
 def _normal(density: Callable[[Floats], float], start: Floats) -> tuple[Floats, Floats]:
@@ -101,23 +118,34 @@ def _normal(density: Callable[[Floats], float], start: Floats) -> tuple[Floats, 
     for i, j in zip(*np.triu_indices(len(start), 1), strict=True):
         both = density(start + steps[i] + steps[j])
         curvature[i, j] = curvature[j, i] = (above[i] + above[j] - middle - both) / STEP**2
+    return centre, root_of(curvature)
+
+
+def root_of(curvature: Floats) -> Floats:
+    """A root of the covariance of a Normal whose log density has minus this curvature, bounded where it is flat."""
     values, vectors = np.linalg.eigh(curvature)
-    return centre, vectors / np.sqrt(np.maximum(values, FLATTEST))
+    return np.asarray(vectors / np.sqrt(np.maximum(values, FLATTEST)))
+
+
+def shares(weights: Floats, count: int, rng: np.random.Generator) -> list[int]:
+    """How many of `count` draws each weight gets, by systematic resampling."""
+    places = np.searchsorted(np.cumsum(weights)[:-1], (np.arange(count) + rng.random()) / count)
+    return [int(share) for share in np.bincount(places, minlength=len(weights))]
 
 
 def _draws(problem: Problem, mode: laplace.LaplaceFit, vectors: Floats, weights: Floats, seed: int) -> RawDraws:
-    """Draws shared out over the scales by systematic resampling, in random order."""
+    """Draws shared out over the scales, in random order."""
     count, rng = draws_for(problem), np.random.default_rng([seed, 4])
-    places = np.searchsorted(np.cumsum(weights)[:-1], (np.arange(count) + rng.random()) / count)
     parts = []
-    for index, share in enumerate(np.bincount(places, minlength=len(weights)).tolist()):
+    for index, share in enumerate(shares(weights, count, rng)):
         if share:
             fit = laplace.refit(problem, mode, Scales.of(vectors[index]))
             parts.append(laplace.draw(problem, fit, share, seed + 1000 * index))
-    return _joined(parts, rng.permutation(count))
+    return joined(parts, rng.permutation(count))
 
 
-def _joined(parts: Sequence[RawDraws], order: NDArray[np.int64]) -> RawDraws:
+def joined(parts: Sequence[RawDraws], order: NDArray[np.int64]) -> RawDraws:
+    """The draws of several parts, in this order."""
     fields: dict[str, Any] = {}
     for name in RawDraws.__dataclass_fields__:
         values = [getattr(part, name) for part in parts]

@@ -25,7 +25,6 @@ def fit() -> irt.Fit:
 def test_no_table_holds_a_nan_and_every_row_that_is_empty_says_why(fit: irt.Fit) -> None:
     found = report(fit, groups={item: f"doc{index // 5}" for index, item in enumerate(fit.data.items)})
     assert set(found.tables) == {
-        "shared answers",
         "keys", "duplicates", "duplicate groups", "overall", "item groups", "item pairs", "dif llm", "item fit",
         "item residuals", "students", "predictive students", "predictive items", "priors",
     }  # fmt: skip

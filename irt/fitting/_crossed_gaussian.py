@@ -1,0 +1,167 @@
+"""The Gaussian that a table's answers leave of abilities, difficulties and effects of levels on items.
+
+Coordinates have unit scale: `v` `[B]` are the weights of abilities (free effects, then residuals) and the mean
+difficulty, `x` `[I, K]` those of the items: difficulty, effects of the levels. Each answer counts as a normal one about
+its logit, which is linear in the coordinates when the discriminations are given. Given `v` the items are independent,
+so each is eliminated by a matrix of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from irt._responses import Floats
+
+
+class CrossedPoint(NamedTuple):
+    """Coordinates `v` `[..., B]` and `x` `[..., I, K]`."""
+
+    v: Floats
+    x: Floats
+
+
+class Directions(NamedTuple):
+    """Of every answer, derivatives of a quantity by its item's coordinates `[I, S, K]`, and by `v`: `factor` `[I]`
+    times `loadings` `[S, B]`.
+    """
+
+    slopes: Floats
+    factor: Floats
+    loadings: Floats
+
+
+class Sites(NamedTuple):
+    """What each answer counts as, `exp(linear logit - precision logit^2 / 2)`, each `[I, S]`."""
+
+    precision: Floats
+    linear: Floats
+
+
+@dataclass(frozen=True)
+class CrossedGaussian:
+    """The Gaussian of coordinates given answers that count as `sites` about the logits whose `directions` are given.
+
+    The precisions of the prior are `prior` `[B]` of `v`, and 1 of `x`.
+    """
+
+    directions: Directions
+    sites: Sites
+    prior: Floats
+
+    @cached_property
+    def mean(self) -> CrossedPoint:
+        """Where it is centred."""
+        slopes, factor, loadings = self.directions
+        linear = np.matmul(self.sites.linear[:, None], slopes)[:, 0]
+        return self._solve(CrossedPoint(loadings.T @ (factor @ self.sites.linear), linear))
+
+    @cached_property
+    def log_determinant(self) -> float:
+        """Of the precision."""
+        return float(np.linalg.slogdet(self._blocks)[1].sum() + np.linalg.slogdet(self._precision)[1])
+
+    @property
+    def log_evidence(self) -> float:
+        """Log of the mean of the sites' product over the coordinates' prior."""
+        _, factor, loadings = self.directions
+        pull = self.sites.linear
+        half = 0.5 * float(self.mean.v @ (loadings.T @ (factor @ pull)) + np.sum(pull * self._along(self.mean.x)))
+        return half - 0.5 * (self.log_determinant - float(np.log(self.prior).sum()))
+
+    @cached_property
+    def variances(self) -> CrossedPoint:
+        """Marginal variances."""
+        x = np.einsum("ikk->ik", self._inverse) + np.sum(
+            (self._regression @ self._covariance) * self._regression, axis=2
+        )
+        return CrossedPoint(np.diag(self._covariance), x)
+
+    @cached_property
+    def of_sum(self) -> CrossedPoint:
+        """Covariance of everything with the sum of the items' first coordinates."""
+        total = np.zeros(self._blocks.shape[:2])
+        total[:, 0] = 1.0
+        return self._solve(CrossedPoint(np.zeros(len(self.prior)), total))
+
+    @cached_property
+    def logits(self) -> Floats:
+        """Means of the logits `[I, S]`."""
+        _, factor, loadings = self.directions
+        return np.asarray(self._along(self.mean.x) + np.outer(factor, loadings @ self.mean.v))
+
+    def covariances(self, slopes: Floats) -> tuple[Floats, Floats, Floats]:
+        """Of every answer, variances of its logit and of its `loadings` with items' `slopes` `[K]` (such as ability
+        less difficulty), and their covariance, each `[I, S]`.
+        """
+        own, factor, loadings = self.directions
+        moved = self._regression @ self._covariance
+        x = self._inverse + np.matmul(moved, self._regression.transpose(0, 2, 1))
+        with_v = np.matmul(moved, loadings.T)
+        v, a = np.einsum("sb,sb->s", loadings @ self._covariance, loadings), factor[:, None]
+        along, across = np.matmul(own, x), np.einsum("iks,isk->is", with_v, own)
+        ahead = slopes @ with_v
+        one = a**2 * v + np.einsum("isk,isk->is", along, own) - 2 * a * across
+        other = v + (slopes @ x @ slopes)[:, None] - 2 * ahead
+        return one, other, a * v + along @ slopes - across - a * ahead
+
+    def sample(self, rng: np.random.Generator, count: int, held: bool) -> CrossedPoint:
+        """Draws about 0, `[count, B]` and `[count, I, K]`; `held`: whose items' first coordinates sum to 0."""
+        root = np.linalg.cholesky(self._precision)
+        v = np.linalg.solve(root.T, rng.standard_normal((len(root), count))).T
+        noise = rng.standard_normal((*self._blocks.shape[:2], count))
+        x = (np.matmul(np.linalg.cholesky(self._inverse), noise) - np.matmul(self._regression, v.T)).transpose(2, 0, 1)
+        if not held:
+            return CrossedPoint(v, x)
+        excess = x[:, :, 0].sum(axis=1) / self.of_sum.x[:, 0].sum()
+        return CrossedPoint(v - np.outer(excess, self.of_sum.v), x - excess[:, None, None] * self.of_sum.x)
+
+    @cached_property
+    def _weighed(self) -> Floats:
+        """Slopes times the answers' precisions `[I, K, S]`."""
+        return np.asarray(self.directions.slopes.transpose(0, 2, 1) * self.sites.precision[:, None])
+
+    @cached_property
+    def _blocks(self) -> Floats:
+        """Precisions of the items' coordinates `[I, K, K]`."""
+        blocks = np.matmul(self._weighed, self.directions.slopes)
+        np.einsum("ikk->ik", blocks)[:] += 1.0
+        return np.asarray(blocks)
+
+    @cached_property
+    def _coupling(self) -> Floats:
+        """Of the items' coordinates with `v` `[I, K, B]`."""
+        return np.asarray(np.matmul(self._weighed * self.directions.factor[:, None, None], self.directions.loadings))
+
+    @cached_property
+    def _inverse(self) -> Floats:
+        return np.asarray(np.linalg.inv(self._blocks))
+
+    @cached_property
+    def _regression(self) -> Floats:
+        """Of the items' coordinates on `v`, with its sign turned `[I, K, B]`."""
+        return np.asarray(np.matmul(self._inverse, self._coupling))
+
+    @cached_property
+    def _precision(self) -> Floats:
+        """Of `v`, the items eliminated `[B, B]`."""
+        _, factor, loadings = self.directions
+        border = (loadings * (factor**2 @ self.sites.precision)[:, None]).T @ loadings + np.diag(self.prior)
+        size = len(border)
+        inside = self._coupling.reshape(-1, size).T @ self._regression.reshape(-1, size)
+        return np.asarray(border - (inside + inside.T) / 2)
+
+    @cached_property
+    def _covariance(self) -> Floats:
+        return np.asarray(np.linalg.inv(self._precision))
+
+    def _solve(self, right: CrossedPoint) -> CrossedPoint:
+        own = np.matmul(self._inverse, right.x[:, :, None])[:, :, 0]
+        v = self._covariance @ (right.v - np.einsum("ikb,ik->b", self._coupling, own))
+        return CrossedPoint(v, own - self._regression @ v)
+
+    def _along(self, x: Floats) -> Floats:
+        return np.asarray(np.matmul(self.directions.slopes, x[:, :, None])[:, :, 0])

@@ -1,0 +1,280 @@
+"""Expectation propagation (Minka 2001) of a model with effects of levels on items, at given scales.
+
+Given discriminations and asymptotes every answer depends on one logit, linear in normal coordinates. A normal site
+stands in for its likelihood; sites are chosen so that replacing any of them by the likelihood leaves mean and variance
+of its logit as they are. For such models means, variances and evidence are nearly exact (Hall et al. 2020), also where
+all answers that tell an effect were right: its mode then lies far below its mean. Discriminations and asymptotes are at
+the maximum of that evidence times their prior, and are integrated by Laplace's approximation there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial.hermite_e import hermegauss
+from scipy.special import expit, logit
+
+from irt._model import Problem
+from irt._prior_densities import BetaShare, guessing, upper_share
+from irt._responses import Floats
+from irt.fitting._crossed_gaussian import CrossedGaussian, Directions, Sites
+from irt.fitting._crossed_moves import CrossedTable
+from irt.fitting._tilted import tilt
+
+ROUNDS, NEAR = 100, 0.01
+"""Of propagation at most, and the change of means of logits and of coordinates at which it ends: the evidence is at its
+maximum over them.
+"""
+PROBE = 0.3
+"""How far discriminations are moved to see their information, in units of their spread."""
+DAMPED = 0.7
+"""Share of a change that is taken: all sites change at once, and whole changes may swing."""
+LEAST = 1e-6
+"""Least precision of a site. Where an asymptote explains an answer it could be negative."""
+LONGEST = 1.0
+"""Largest change of a discrimination's coordinate and of the logit of an asymptote in a round."""
+_AT, _WEIGHTS = hermegauss(21)
+NODES = (_AT, np.log(_WEIGHTS / _WEIGHTS.sum()))
+"""Places and log weights of the quadrature over a logit."""
+
+
+class CrossedScales(NamedTuple):
+    """Scales of the terms `[T]`, of the residuals, log discriminations and difficulties (0: not in the model), and of
+    the effects on items `[F]`.
+    """
+
+    terms: Floats
+    tau: float
+    spread_a: float
+    spread_b: float
+    effects: Floats
+
+
+class PropagationState(NamedTuple):
+    """Sites, log discriminations in units of their spread `[I]`, and logits of the asymptotes c and delta `[I]`."""
+
+    sites: Sites
+    alpha: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True)
+class Propagated:
+    """Where propagation ended: the Gaussian, discriminations given, the information about the logits of the asymptotes
+    `[2, I]`, and the log evidence and prior of discriminations and asymptotes, the latter integrated.
+    """
+
+    state: PropagationState
+    gaussian: CrossedGaussian
+    information: Floats
+    log_evidence: float
+
+
+class PropagatedDraws(NamedTuple):
+    """Draws, in units of their scales, of `v` `[D, B]`, difficulties and effects on items `[D, I, K]` and log
+    discriminations `[D, I]`, and of asymptotes c and delta `[D, I]`.
+    """
+
+    v: Floats
+    x: Floats
+    alpha: Floats
+    c: Floats
+    delta: Floats
+
+
+@dataclass(frozen=True)
+class Propagation:
+    """A problem at given scales."""
+
+    problem: Problem
+    table: CrossedTable
+    scales: CrossedScales
+    loadings: Floats
+    levels: Floats
+    prior: Floats
+
+    @staticmethod
+    def of(problem: Problem, table: CrossedTable, scales: CrossedScales) -> Propagation:
+        """With weights to abilities less the mean difficulty `[S, B]`, and each student's levels `[S, J]`, scaled."""
+        students = len(table.design)
+        parts = [table.design * scales.terms[table.term]]
+        if table.residual:
+            parts.append(scales.tau * (np.eye(students) - 1 / students))
+        loadings = np.hstack([*parts, np.full((students, 1), -1.0)])
+        levels = np.zeros((students, len(table.facet)))
+        for column in table.column:
+            levels[np.arange(students), column] = 1.0
+        prior = np.append(np.ones(loadings.shape[1] - 1), table.widths["centre_b"] ** -2)
+        return Propagation(problem, table, scales, loadings, levels * scales.effects[table.facet], prior)
+
+    def start(self) -> PropagationState:
+        """Sites as of answers at even odds, all else at the middle of its prior."""
+        right, trials = self.table.answers
+        items = len(right)
+        low = np.broadcast_to(logit(self.problem.guessing_centre), items) if self.table.guessing else np.zeros(items)
+        high = np.full(items, logit(self.problem.priors.upper) if self.table.slipping else 0.0)
+        return PropagationState(Sites(trials / 8, (right - trials / 2) / 2), np.zeros(items), low.copy(), high)
+
+    def run(self, state: PropagationState, frozen: bool = False) -> Propagated:
+        """Propagate from `state` until nothing moves, discriminations `frozen` or not.
+
+        Raises LinAlgError where it breaks down.
+        """
+        for _ in range(ROUNDS):
+            a = np.exp(self.scales.spread_a * state.alpha)
+            gaussian = CrossedGaussian(self._directions(a), state.sites, self.prior)
+            along = gaussian.covariances(self._ahead_slopes)[0]
+            ratio, mean, variance, by_item = self._tilted(state, gaussian.logits, along)
+            sites = self._moved(state.sites, gaussian.logits, along, mean, variance)
+            low, high, information = self._asymptotes(state, by_item)
+            alpha = state.alpha if frozen else self._alpha(state, gaussian)
+            pairs = ((mean, gaussian.logits), (alpha, state.alpha), (low, state.low), (high, state.high))
+            change = max(float(np.abs(one - other).max()) for one, other in pairs)
+            if not np.isfinite(change):
+                raise np.linalg.LinAlgError("propagation broke down")
+            if change < NEAR:
+                break
+            state = PropagationState(sites, alpha, low, high)
+        evidence = gaussian.log_evidence + float(ratio.sum()) - 0.5 * float(np.sum(state.alpha**2))
+        return Propagated(state, gaussian, information, evidence + self._of_asymptotes(state, information))
+
+    def known(self, found: Propagated) -> Floats:
+        """Information about each log discrimination `[I]`, less that of its prior: how the slope changes when half of
+        them move up, half down, and the rest adapts.
+        """
+        items = len(found.state.alpha)
+        signs = np.where(np.random.default_rng(items).permutation(items) % 2, 1.0, -1.0)
+        moved = self.run(found.state._replace(alpha=found.state.alpha + PROBE * signs), frozen=True)
+        change = (
+            (self._slope(moved.state, moved.gaussian)[0] - self._slope(found.state, found.gaussian)[0]) * signs / PROBE
+        )
+        return np.asarray(np.maximum(-change - 1, 0.0) / self.scales.spread_a**2)
+
+    def sample(self, found: Propagated, known: Floats, rng: np.random.Generator, count: int) -> PropagatedDraws:
+        """Draws of all coordinates, where it is `known` what the answers tell of the discriminations."""
+        mean, state, gaussian = found.gaussian.mean, found.state, found.gaussian
+        if self.table.free_a:
+            directions = gaussian.directions
+            own = (self.scales.spread_a * directions.factor)[:, None] * self._ahead(gaussian)
+            slopes = np.concatenate([own[:, :, None], directions.slopes], axis=2)
+            gaussian = CrossedGaussian(directions._replace(slopes=slopes), state.sites, self.prior)
+        v, x = gaussian.sample(rng, count, self.table.free_a)
+        alpha = np.broadcast_to(state.alpha, (count, len(state.alpha)))
+        if self.table.free_a:
+            # Linear as it is, the Gaussian makes discriminations a bit too sure.
+            variances = 1 / (1 + self.scales.spread_a**2 * known)
+            alpha, x = alpha + x[:, :, 0] * np.sqrt(variances / gaussian.variances.x[:, 0]), x[:, :, 1:]
+        noise = rng.standard_normal((2, count, len(state.low))) / np.sqrt(found.information)[:, None]
+        if self.table.shared_guessing:
+            noise[0] = noise[0, :, :1]
+        c, delta = self.bounds(state.low + noise[0], state.high + noise[1])
+        return PropagatedDraws(mean.v + v, mean.x + x, alpha, c, delta)
+
+    def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Asymptotes c and delta of their logits; 0 and 1 where the model has none."""
+        c = expit(low) if self.table.guessing else np.zeros_like(low)
+        return c, expit(high) if self.table.slipping else np.ones_like(high)
+
+    def chances(self, found: Propagated) -> Floats:
+        """Probabilities of right answers `[I, S]`, over the Gaussians of their logits."""
+        c, delta = (value[:, None] for value in self.bounds(found.state.low, found.state.high))
+        width = np.sqrt(found.gaussian.covariances(self._ahead_slopes)[0])
+        up = sum(np.exp(share) * expit(found.gaussian.logits + at * width) for at, share in zip(*NODES, strict=True))
+        return np.asarray(c + (1 - c) * delta * up)
+
+    def log_likelihood(self, found: Propagated) -> float:
+        """Of all answers at the means of their logits."""
+        right, trials = self.table.answers
+        c, delta = (value[:, None] for value in self.bounds(found.state.low, found.state.high))
+        p = c + (1 - c) * delta * expit(found.gaussian.logits)
+        q = (1 - c) * (1 - delta + delta * expit(-found.gaussian.logits))
+        return float(np.sum(right * np.log(p) + (trials - right) * np.log(q)))
+
+    @property
+    def _ahead_slopes(self) -> Floats:
+        """Derivatives of ability less difficulty by an item's coordinates `[K]`."""
+        return np.append(-self.scales.spread_b, np.zeros(self.levels.shape[1]))
+
+    def _directions(self, a: Floats) -> Directions:
+        """The logits by the coordinates, discriminations given."""
+        slopes = np.empty((len(a), len(self.levels), 1 + self.levels.shape[1]))
+        slopes[:, :, 0] = -self.scales.spread_b * a[:, None]
+        slopes[:, :, 1:] = self.levels
+        return Directions(slopes, a, self.loadings)
+
+    def _ahead(self, gaussian: CrossedGaussian) -> Floats:
+        """Means of ability less difficulty `[I, S]`."""
+        return np.asarray(self.loadings @ gaussian.mean.v - self.scales.spread_b * gaussian.mean.x[:, :1])
+
+    def _tilted(
+        self, state: PropagationState, logits: Floats, variances: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Log ratio of likelihood to site, mean and variance of every logit `[I, S]`, and sums by item `[I, 4]`."""
+        found = tuple(np.empty_like(logits) for _ in range(3))
+        by_item = np.empty((len(logits), 4))
+        bounds, width = self.bounds(state.low, state.high), np.sqrt(np.maximum(variances, LEAST))
+        tilt(self.table.answers, bounds, (logits, width), tuple(state.sites), NODES, found, by_item)
+        return found[0], found[1], found[2], by_item
+
+    def _moved(self, sites: Sites, logits: Floats, variances: Floats, mean: Floats, variance: Floats) -> Sites:
+        """The sites a part of the way to those that leave the moments as the likelihood does."""
+        asked = self.table.answers[1] > 0
+        precision = np.maximum(1 / variance - (1 / variances - sites.precision), LEAST)
+        linear = mean / variance - (logits / variances - sites.linear)
+        return Sites(
+            np.where(asked, sites.precision + DAMPED * (precision - sites.precision), 0.0),
+            np.where(asked, sites.linear + DAMPED * (linear - sites.linear), 0.0),
+        )
+
+    def _alpha(self, state: PropagationState, gaussian: CrossedGaussian) -> Floats:
+        """Log discriminations a step further, summing to zero."""
+        if not self.table.free_a:
+            return state.alpha
+        moved = state.alpha + _step(*self._slope(state, gaussian))
+        return np.asarray(moved - moved.mean())
+
+    def _slope(self, state: PropagationState, gaussian: CrossedGaussian) -> tuple[Floats, Floats]:
+        """By each log discrimination, the slope of the log evidence and prior, and their information if abilities,
+        difficulties and effects were known. Logits vary along with these.
+        """
+        precision, linear = state.sites
+        _, across, between = gaussian.covariances(self._ahead_slopes)
+        ahead, factor = self._ahead(gaussian), self.scales.spread_a * gaussian.directions.factor
+        pull = (linear - precision * gaussian.logits) * ahead - precision * between
+        slope = factor * pull.sum(axis=1) - state.alpha
+        return slope, 1 + factor**2 * np.sum(precision * (ahead**2 + across), axis=1)
+
+    def _asymptotes(self, state: PropagationState, by_item: Floats) -> tuple[Floats, Floats, Floats]:
+        """Logits of the asymptotes a step further, and the information about them `[2, I]`."""
+        logits, information = [state.low, state.high], np.ones((2, len(by_item)))
+        for row, prior in self._priors:
+            sums = by_item[:, 2 * row : 2 * row + 2].T
+            if row == 0 and self.table.shared_guessing:
+                sums = sums.sum(axis=1, keepdims=True)
+            slope, known = prior.slope_and_information(logits[row][: sums.shape[1]])
+            information[row] = sums[1] + known
+            logits[row] = logits[row] + _step(sums[0] + slope, information[row])
+        return logits[0], logits[1], information
+
+    @property
+    def _priors(self) -> list[tuple[int, BetaShare]]:
+        """Of the asymptotes that are free: the lower one 0, the upper one 1."""
+        priors, problem = self.problem.priors, self.problem
+        found = [(0, guessing(priors, problem.guessing_centre))] if self.table.guessing else []
+        return [*found, (1, upper_share(priors, len(problem.chance)))] if self.table.slipping else found
+
+    def _of_asymptotes(self, state: PropagationState, information: Floats) -> float:
+        """The part of the asymptotes in the log evidence, their information giving their volume."""
+        total = 0.0
+        for row, prior in self._priors:
+            count = 1 if row == 0 and self.table.shared_guessing else len(information[row])
+            total += prior.on_logit((state.low, state.high)[row][:count]) - 0.5 * np.log(information[row][:count]).sum()
+        return float(total)
+
+
+def _step(slope: Floats, information: Floats) -> Floats:
+    """A damped step of Fisher scoring, not too long."""
+    return np.asarray(DAMPED * np.clip(slope / information, -LONGEST, LONGEST))
