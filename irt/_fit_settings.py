@@ -52,8 +52,8 @@ class FitSettings:
     )
     item_effects: bool | None = option(
         None,
-        "effects of each facet's levels on each item, which their students share: by default with nuts, map and laplace, "
-        "wherever two students have a level in common",
+        "effects of each facet's levels on each item, which their students share: by default with nuts, map and "
+        "laplace, wherever two students have a level in common",
     )
     priors: Priors | None = option(  # noqa: RUF009 - a field
         None, "scales of the priors; with mml, items become a population whose spreads are estimated"
