@@ -20,7 +20,7 @@ from irt._responses import Floats
 from irt.fitting._crossed import table_of
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress, tell
 from irt.fitting._mode import draws_for
-from irt.fitting._nested_laplace import FEW, STEP, few_scales, joined, root_of, sampled_scales, shares
+from irt.fitting._nested_laplace import FEW, FLATTEST, STEP, few_scales, joined, root_of, sampled_scales, shares
 from irt.fitting._propagation import CrossedScales, Propagated, Propagation, PropagationState
 
 CLIMBS, STRIDE, SETTLED = 12, 1.0, 0.1
@@ -147,8 +147,11 @@ class Evidence:
             slopes = [self._slope(*each) for each in zip(ends, (one for _, one in found), known, strict=True)]
             sides.append((np.array(heights), np.array(slopes)))
         (above, up), (below, down) = sides
-        curvature = (down - up) / (2 * STEP)
-        root = root_of((curvature + curvature.T) / 2)
+        # Slopes say how scales go together, heights how sure each is: they know what discriminations have to say of it.
+        curvature = (down - up + (down - up).T) / (4 * STEP)
+        own = (2 * self.height(self.top) - above - below) / STEP**2
+        ratio = np.sqrt(np.maximum(own, FLATTEST) / np.maximum(np.diag(curvature), FLATTEST))
+        root = root_of(curvature * np.outer(ratio, ratio))
         step = root @ (root.T @ ((above - below) / (2 * STEP)))
         return self.top + np.clip(step, -FARTHEST, FARTHEST), root
 
