@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from irt import plots
 
-Draw = Callable[[Axes, pd.DataFrame], None]
+Draw = Callable[[Axes, pd.DataFrame], object]
 
 
 @dataclass(frozen=True)

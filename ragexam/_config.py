@@ -35,7 +35,7 @@ from rag import (
     SittingSettings,
     grid_of,
 )
-from ragexam._settings import check
+from ragexam._settings import SettingChanges, check, parsed_overrides
 
 WRITER = "embedded:qwen2.5-coder-1.5b"
 """The smallest model at hand whose questions mostly survive the checks."""
@@ -250,9 +250,9 @@ class Config(ExamConfig):
 
 
 def generate_config(
-    corpus: str, out: Path, seed: int, given: Mapping[str, Any], overrides: Sequence[str]
+    corpus: str, out: Path, seed: int, given: Mapping[str, Any], overrides: SettingChanges
 ) -> ExamConfig:
     """The configuration of `ragexam generate`, from its arguments."""
     content: dict[str, Any] = {"run": str(out), "seed": seed, "corpus": {"source": corpus}}
-    named = [f"{name}={value}" for name, value in given.items() if value is not None]
-    return check("generate", content, ExamConfig, [*named, *overrides])
+    named = {name: value for name, value in given.items() if value is not None}
+    return check("generate", content, ExamConfig, {**named, **dict(parsed_overrides(overrides))})

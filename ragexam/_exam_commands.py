@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+import ragexam
 from examcore import Progress
 from examcore.console import AsJson, Quiet, Seed, show_result
 
@@ -77,9 +78,7 @@ def retrieval(
     quiet: Quiet = False,
 ) -> None:
     """Report how well each retriever finds the passage a question was written from: hit rate, MRR, nDCG."""
-    from ragexam._retrieval import measure_retrieval
-
-    show_result(measure_retrieval(run, Progress(quiet=quiet)), as_json=as_json)
+    show_result(ragexam.retrieval(run, progress=Progress(quiet=quiet)), as_json=as_json)
 
 
 @exam_app.command(epilog="Example: ragexam validity runs/quickstart questions.jsonl")

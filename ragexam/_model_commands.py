@@ -7,19 +7,14 @@ from typing import Annotated
 
 import typer
 
+import ragexam
 from examcore import Progress
 from examcore.console import AsJson, Quiet, Seed, show_result
 from irt.commands import with_records
 from rag.engines import EngineOptions
-from ragexam._config import Config, GridSettings
 from ragexam._exam_commands import Overrides
-from ragexam._run import run_all, run_sitting
-from ragexam._settings import read
 from ragexam.classify import ClassificationJob
 from ragexam.classify import run as run_classification
-
-WRITING_SHARE = 0.8
-"""Of the minutes of a run, those that go to writing; the quickstart sits, fits and reports in a tenth of its time."""
 
 model_commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -35,9 +30,9 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Write, sit, measure, prune and report; stops and resumes anywhere."""
-    limit = [] if minutes is None else [f"exam.minutes={minutes * WRITING_SHARE}"]
-    settings = read(config, Config, [*(overrides or ()), *limit])
-    show_result(run_all(settings, Progress(quiet=quiet), engine), as_json=as_json)
+    progress = Progress(quiet=quiet)
+    done = ragexam.run(config, overrides=overrides or (), minutes=minutes, engine=engine, progress=progress)
+    show_result(done, as_json=as_json)
 
 
 def sit(
@@ -51,8 +46,9 @@ def sit(
     quiet: Quiet = False,
 ) -> None:
     """Let a grid of pipelines sit an exam: answers.sqlite and responses.csv."""
-    grid = read(pipelines, GridSettings, overrides or ())
-    show_result(run_sitting(exam, grid, out, engine, seed, Progress(quiet=quiet)), as_json=as_json)
+    progress = Progress(quiet=quiet)
+    sat = ragexam.sit(exam, pipelines, out, seed=seed, overrides=overrides or (), engine=engine, progress=progress)
+    show_result(sat, as_json=as_json)
 
 
 def classify(job: ClassificationJob, as_json: AsJson = False, quiet: Quiet = False) -> None:

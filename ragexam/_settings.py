@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,10 +16,12 @@ from pydantic import BaseModel, ValidationError
 Settings = TypeVar("Settings", bound=BaseModel)
 Lines = Mapping[tuple[str | int, ...], int]
 """Where each key stands in its file."""
+SettingChanges = Mapping[str, object] | Sequence[str]
+"""Values of settings by dotted name, `{"a.b": 1}`; or as `--set` takes them, `["a.b=1"]`, with YAML values."""
 
 
-def read(path: Path, kind: type[Settings], overrides: Sequence[str] = ()) -> Settings:
-    """Read and check a configuration file; `overrides` are `a.b=value` with YAML values.
+def read(path: Path, kind: type[Settings], overrides: SettingChanges = ()) -> Settings:
+    """Read and check a configuration file, after the overrides.
 
     Raises `ValueError` naming file, line, what was found and what was wanted.
     """
@@ -37,17 +40,22 @@ def check(
     source: Path | str,
     content: dict[str, Any],
     kind: type[Settings],
-    overrides: Sequence[str] = (),
+    overrides: SettingChanges = (),
     lines: Lines | None = None,
 ) -> Settings:
     """Check a mapping of settings from `source`, after the overrides."""
-    for override in overrides:
-        _override(content, override)
+    changes = parsed_overrides(overrides)
+    for name, value in changes:
+        _override(content, name, value)
     try:
         return kind.model_validate(content)
     except ValidationError as error:
-        given = [override.partition("=")[0].strip() for override in overrides]
-        raise ValueError(_fault(source, lines, error, given, kind)) from None
+        raise ValueError(_fault(source, lines, error, [name for name, _ in changes], kind)) from None
+
+
+def parsed_overrides(overrides: SettingChanges) -> list[tuple[str, object]]:
+    """The name and the value of each override."""
+    return list(overrides.items()) if isinstance(overrides, Mapping) else [_parsed(one) for one in overrides]
 
 
 def _text(path: Path) -> str:
@@ -85,20 +93,24 @@ def _lines(node: yaml.Node | None, at: tuple[str | int, ...] = ()) -> dict[tuple
     return found
 
 
-def _override(content: dict[str, Any], override: str) -> None:
+def _parsed(override: str) -> tuple[str, object]:
     name, equals, value = override.partition("=")
     if not equals or not name.strip():
         raise ValueError(f"--set {override}: no '='; wanted name=value, such as exam.questions=80")
-    *parents, last = name.strip().split(".")
+    try:
+        return name.strip(), yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise ValueError(f"--set {override}: {value!r} is not YAML; quote it") from None
+
+
+def _override(content: dict[str, Any], name: str, value: object) -> None:
+    *parents, last = name.split(".")
     place = content
     for parent in parents:
         place = place.setdefault(parent, {})
         if not isinstance(place, dict):
-            raise ValueError(f"--set {override}: {parent!r} is not a group of settings; wanted group.name=value")
-    try:
-        place[last] = yaml.safe_load(value)
-    except yaml.YAMLError:
-        raise ValueError(f"--set {override}: {value!r} is not YAML; quote it") from None
+            raise ValueError(f"--set {name}={value}: {parent!r} is not a group of settings; wanted group.name=value")
+    place[last] = deepcopy(value)  # a later change of a part leaves the caller's mapping as it is
 
 
 def _fault(

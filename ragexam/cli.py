@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+import ragexam
 from examcore import BAD_INPUT, Progress, error_line, exit_status_of
 from examcore.console import AsJson, Quiet, Seed, show, show_result
 from ragexam._exam_commands import Overrides, exam_app
@@ -147,12 +148,17 @@ def generate(
     quiet: Quiet = False,
 ) -> None:
     """Write an exam from a corpus: corpus.jsonl, chunks.jsonl, exam.jsonl, dropped.jsonl."""
-    from ragexam._config import generate_config
-    from ragexam._run import run_exam
-
-    given = {"exam.questions": questions, "writer.model": writer, "corpus.sample": sample}
-    settings = generate_config(corpus, out, seed, given, overrides or ())
-    show_result(run_exam(settings, Progress(quiet=quiet)), as_json=as_json)
+    written = ragexam.generate(
+        corpus,
+        out,
+        questions=questions,
+        writer=writer,
+        sample=sample,
+        seed=seed,
+        overrides=overrides or (),
+        progress=Progress(quiet=quiet),
+    )
+    show_result(written, as_json=as_json)
 
 
 @app.command("filter", epilog="Example: ragexam filter runs/quickstart --dry-run --rule near-duplicate=0.7")
@@ -218,7 +224,6 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write report.html and figures/ of a run; of two runs comparison.html into the second: what changed."""
-    from ragexam.report import analyse_run, write_report
     from ragexam.report.comparison import write_comparison
 
     if other is not None:
@@ -226,9 +231,9 @@ def report(
         return
     if out is not None:
         raise ValueError("--out: found with one run, whose page is RUN/report.html; wanted two runs with it")
-    findings = analyse_run(run)
-    page = write_report(findings)
-    show(findings.record() if as_json else {}, as_json=as_json, lines=str(page))
+    found = ragexam.load_run(run)
+    page = found.write_report()
+    show(found.record() if as_json else {}, as_json=as_json, lines=str(page))
 
 
 @app.command(epilog="Example: ragexam view runs/quickstart")

@@ -78,6 +78,10 @@ def test_a_door_loads_no_model_library(room: str) -> None:
     assert not modules_after(f"import {room}") & {"torch", "transformers", "sentence_transformers", "jax", "pymc"}
 
 
+def test_importing_ragexam_loads_no_library_at_all() -> None:
+    assert not modules_after("import ragexam") & {"numpy", "pandas", "pydantic", "yaml", "typer", "rag", "irt"}
+
+
 def test_the_command_line_loads_no_heavy_library() -> None:
     loaded = modules_after("import ragexam.cli")
     assert not loaded & {"torch", "transformers", "jax", "pymc", "numpyro", "matplotlib", "pandas", "arviz"}

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from ragexam.cli import app
 
 MODULES = {
+    "ragexam": ("ragexam",),
     "irt": ("irt", "irt.checks", "irt.curves", "irt.kernels", "irt.plots"),
     "examcore": ("examcore",),
     "exam_gen": ("exam_gen", "exam_gen.rules", "exam_gen.review", "exam_gen.drafting"),

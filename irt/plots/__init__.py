@@ -1,4 +1,4 @@
-"""Pictures of a fit, each drawn on a given `ax` from a plain table.
+"""Pictures of a fit, each drawn on a given `ax`, which it returns, from a plain table.
 
 Colours are Okabe and Ito's, told apart by colour-blind readers; curves differ by dashes as well. Text is never read
 as mathematics, so that a `$` in a name stays one. Intervals are drawn as given. The tables come from `irt.curves`.

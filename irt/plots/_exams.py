@@ -21,7 +21,7 @@ _MOST_ROUNDS_NAMED = 8
 """Rounds in a legend of four rows."""
 
 
-def exam_information(ax: Axes, table: pd.DataFrame, abilities: ArrayLike | None = None) -> None:
+def exam_information(ax: Axes, table: pd.DataFrame, abilities: ArrayLike | None = None) -> Axes:
     """The exam's information over ability with its band; a mark below for each ability.
 
     `table` has `theta, total, total_low, total_high`.
@@ -41,9 +41,10 @@ def exam_information(ax: Axes, table: pd.DataFrame, abilities: ArrayLike | None 
         ax.text(x, 0.97, "marks: pipelines", transform=ax.transAxes, color=COLOURS[1], ha=side, va="top")
     ax.set(xlim=(theta[0], theta[-1]), xlabel="Ability", ylabel="Information of the exam")
     grid(ax)
+    return ax
 
 
-def grouped_information(ax: Axes, table: pd.DataFrame, order: Sequence[str] = ()) -> None:
+def grouped_information(ax: Axes, table: pd.DataFrame, order: Sequence[str] = ()) -> Axes:
     """Mean information of a question over ability, one curve per group, the strongest first in the legend.
 
     Groups in `order` have the look of their place there, whatever stands in the table: the same in several pictures.
@@ -70,6 +71,7 @@ def grouped_information(ax: Axes, table: pd.DataFrame, order: Sequence[str] = ()
     ax.set_ylabel("Mean information per question")
     grid(ax)
     legend_below(ax, columns=3)
+    return ax
 
 
 def group_places(groups: Iterable[str], order: Sequence[str]) -> dict[str, int]:
@@ -77,7 +79,7 @@ def group_places(groups: Iterable[str], order: Sequence[str]) -> dict[str, int]:
     return {name: place for place, name in enumerate(dict.fromkeys([*order, *groups]))}
 
 
-def component_forest(ax: Axes, table: pd.DataFrame) -> None:
+def component_forest(ax: Axes, table: pd.DataFrame) -> Axes:
     """Effect of each level of each facet with its interval, facets apart, the best on top.
 
     `table` has `facet, level, effect, low, high`.
@@ -102,6 +104,7 @@ def component_forest(ax: Axes, table: pd.DataFrame) -> None:
     ax.spines["left"].set_visible(False)
     ax.set_xlabel("Effect on ability (0: average level)")
     grid(ax, "x")
+    return ax
 
 
 def forest_height(table: pd.DataFrame) -> float:
@@ -109,7 +112,7 @@ def forest_height(table: pd.DataFrame) -> float:
     return 0.75 + 0.2 * len(table) + 0.3 * table["facet"].nunique()
 
 
-def pruning_rounds(ax: Axes, table: pd.DataFrame) -> None:
+def pruning_rounds(ax: Axes, table: pd.DataFrame) -> Axes:
     """Mean information of a question over ability after each pruning round, from blue (all questions) to green.
 
     `table` has `round, n_items, theta, mean`.
@@ -134,9 +137,10 @@ def pruning_rounds(ax: Axes, table: pd.DataFrame) -> None:
     ax.set(xlabel="Ability", ylabel="Mean information per question")
     grid(ax)
     legend_below(ax, columns=2)
+    return ax
 
 
-def pruning_gain(ax: Axes, table: pd.DataFrame) -> None:
+def pruning_gain(ax: Axes, table: pd.DataFrame) -> Axes:
     """Gain of a question's information round by round: judged on held-out students, claimed, and by random pruning.
 
     `table` has `n_items, claimed, heldout, low, high, random, random_low, random_high`, shares of the whole exam's.
@@ -154,9 +158,10 @@ def pruning_gain(ax: Axes, table: pd.DataFrame) -> None:
     ax.set(xlabel="Questions left", ylabel="Gain per question, %")
     grid(ax)
     legend_below(ax, columns=3)
+    return ax
 
 
-def exam_precision(ax: Axes, table: pd.DataFrame) -> None:
+def exam_precision(ax: Axes, table: pd.DataFrame) -> Axes:
     """Information of the exam over ability and, on the right-hand scale, the standard error of an ability.
 
     `table` has `theta, total, total_low, total_high, error, error_low, error_high`.
@@ -171,9 +176,10 @@ def exam_precision(ax: Axes, table: pd.DataFrame) -> None:
     # Where the exam says next to nothing the error has no bound: four times the best is shown.
     right.set_ylim(0, min(4 * float(table["error"].min()), 1.1 * float(table["error_high"].max())))
     right.set_ylabel("Standard error (dashed)", color=COLOURS[1])
+    return ax
 
 
-def heat_map(ax: Axes, table: pd.DataFrame) -> None:
+def heat_map(ax: Axes, table: pd.DataFrame) -> Axes:
     """Accuracy by row and column, as colour and as percent with its interval.
 
     `table` has `row, column, accuracy, low, high`, accuracies from 0 to 1.
@@ -192,9 +198,10 @@ def heat_map(ax: Axes, table: pd.DataFrame) -> None:
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)
+    return ax
 
 
-def predicted_students(ax: Axes, table: pd.DataFrame) -> None:
+def predicted_students(ax: Axes, table: pd.DataFrame) -> Axes:
     """Share right of every student, with the interval the fit predicts, the best on top; surprising ones stand out.
 
     `table` has `student, observed, expected, low, high, surprising`. More than 30 students are drawn unnamed, but for
@@ -217,6 +224,7 @@ def predicted_students(ax: Axes, table: pd.DataFrame) -> None:
         ax.set_ylabel(f"{len(rows)} students by share right")
     grid(ax, "x")
     legend_below(ax, columns=3)
+    return ax
 
 
 def _named(rows: pd.DataFrame) -> list[dict[Hashable, Any]]:
@@ -235,7 +243,7 @@ def students_height(table: pd.DataFrame) -> float:
     return 3.4 if len(table) > _MOST_STUDENTS_NAMED else 1.0 + 0.16 * len(table)
 
 
-def score_distribution(ax: Axes, table: pd.DataFrame) -> None:
+def score_distribution(ax: Axes, table: pd.DataFrame) -> Axes:
     """How many students got which share right, as bars, and how many the fit predicts, as dots with intervals.
 
     `table` has `start, end, observed, expected, low, high`.
@@ -249,6 +257,7 @@ def score_distribution(ax: Axes, table: pd.DataFrame) -> None:
     ax.set(xlabel="Share right", ylabel="Students")
     grid(ax, "y")
     legend_below(ax, columns=2)
+    return ax
 
 
 def _top(table: pd.DataFrame) -> float:

@@ -22,7 +22,7 @@ _FAR = 3.0
 """Interquartile ranges beyond the quartiles at which an item lies outside the axis."""
 
 
-def item_curve(ax: Axes, curve: pd.DataFrame, observed: pd.DataFrame) -> None:
+def item_curve(ax: Axes, curve: pd.DataFrame, observed: pd.DataFrame) -> Axes:
     """Posterior of an item's curve as a band, shares observed by ability group as dots with intervals.
 
     `curve` has `theta, mean, low, high` and, to be the title, `item`; `observed` has `theta, share, low, high` (see
@@ -38,9 +38,10 @@ def item_curve(ax: Axes, curve: pd.DataFrame, observed: pd.DataFrame) -> None:
         ax.set_title(shorten(str(curve["item"].iloc[0]), 40), fontsize="medium")
     grid(ax)
     legend_below(ax, columns=2)
+    return ax
 
 
-def item_information(ax: Axes, table: pd.DataFrame) -> None:
+def item_information(ax: Axes, table: pd.DataFrame) -> Axes:
     """Information of every item over ability; of many, those that peak highest are named and the rest are faint.
 
     `table` has `item, theta, mean`.
@@ -59,9 +60,10 @@ def item_information(ax: Axes, table: pd.DataFrame) -> None:
     ax.set(xlabel="Ability", ylabel="Information of an item")
     grid(ax)
     legend_below(ax, columns=3)
+    return ax
 
 
-def person_item_map(ax: Axes, table: pd.DataFrame) -> None:
+def person_item_map(ax: Axes, table: pd.DataFrame) -> Axes:
     """Students to the left and items to the right of one scale (Wright map); few items are named in their place.
 
     Items far from all others are marked at the edge with where they lie, so that they do not squeeze the rest.
@@ -99,9 +101,10 @@ def person_item_map(ax: Axes, table: pd.DataFrame) -> None:
     ax.spines["bottom"].set_visible(False)
     ax.set_ylabel("Ability and difficulty (dashes: medians)")
     grid(ax, "y")
+    return ax
 
 
-def item_misfit(ax: Axes, table: pd.DataFrame) -> None:
+def item_misfit(ax: Axes, table: pd.DataFrame) -> Axes:
     """How far each item's infit or outfit, the more extreme, lies from those the model makes, over difficulty.
 
     Those flagged are named. `table` has `item, difficulty, z, flag` (see `irt.curves.item_misfit`). Items far from all
@@ -134,6 +137,7 @@ def item_misfit(ax: Axes, table: pd.DataFrame) -> None:
     ax.set(xlabel="Difficulty", ylabel="Infit or outfit, standardised\n(the more extreme)")
     grid(ax)
     legend_below(ax, columns=3)
+    return ax
 
 
 def _limits(values: pd.Series) -> tuple[float, float]:

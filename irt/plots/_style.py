@@ -15,7 +15,9 @@ from typing import Any, Literal
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 INK = "#1d2129"
 """Colour of text and axes; a page may replace it to follow its own."""
@@ -49,6 +51,8 @@ WIDTH = 4.4
 """Width of a figure in inches; text keeps a readable size when a phone shrinks it."""
 _LONGEST_LABEL = 26
 """Characters of a label that leaves room for the drawing."""
+_UNDER_LABELS = -0.2
+"""Height of a legend's upper edge, in heights of the axes: under the ticks and the label of the x-axis."""
 
 
 @contextmanager
@@ -94,11 +98,19 @@ def grid(ax: Axes, axis: Literal["x", "y", "both"] = "both") -> None:
 
 
 def legend_below(ax: Axes, columns: int) -> None:
-    """A legend under the axes (of its part of a figure), in as many columns as its names leave room for."""
+    """A legend under the axes, in as many columns as its names leave room for.
+
+    It is one of the figure (or part of a figure) where that makes room for it: with a constrained layout, of one axes.
+    """
     handles, labels = ax.get_legend_handles_labels()
     figure = ax.get_figure(root=False)
-    width = WIDTH if figure is None else float(figure.bbox.width) / figure.dpi
-    target: Figure | SubFigure | Axes = figure if figure is not None else ax
+    assert figure is not None
+    alone = len(figure.axes) == 1 and isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine)
+    width = float((figure if alone else ax).bbox.width) / figure.dpi
     longest = max((len(label) for label in labels), default=1) + 6
-    columns = max(1, min(columns, int(108 * width / mpl.rcParams["legend.fontsize"]) // longest))
-    target.legend(handles, labels, loc="outside lower center" if figure is not None else "best", ncols=columns)
+    size = FontProperties(size=mpl.rcParams["legend.fontsize"]).get_size_in_points()
+    columns = max(1, min(columns, int(108 * width / size) // longest))
+    if alone:
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+    else:
+        ax.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, _UNDER_LABELS), ncols=columns)

@@ -37,7 +37,7 @@ def picture(
     title: str,
     caption: str,
     table: pd.DataFrame,
-    draw: Callable[[Axes, pd.DataFrame], None],
+    draw: Callable[[Axes, pd.DataFrame], Axes],
     height: float = 2.9,
     *,
     tips: Mapping[str, str] | None = None,

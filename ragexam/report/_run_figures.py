@@ -124,11 +124,12 @@ def cost_figure(found: CostFrontier, names: Mapping[str, str], folder: Path) -> 
         "of the table."
     )
     tips = {f"tip-{_COST}-{place}": names[name] for place, name in enumerate(students)}
-    draw = partial(_draw_costs, unit=found.unit)
+    draw = partial(draw_costs, unit=found.unit)
     return picture(folder, _COST, "Quality and cost", caption, table, draw, 3.2, tips=tips)
 
 
-def _draw_costs(ax: Axes, table: pd.DataFrame, unit: str) -> None:
+def draw_costs(ax: Axes, table: pd.DataFrame, unit: str) -> Axes:
+    """Accuracy against cost: `table` is `CostFrontier.pipelines`, `unit` its unit; the frontier is numbered."""
     x, y = table["x"].to_numpy(float), 100 * table["accuracy"].to_numpy(float)
     on = table["on"].to_numpy(bool)
     ax.step(x[on], y[on], where="post", color=COLOURS[0], linewidth=1.3, alpha=0.7)
@@ -145,7 +146,7 @@ def _draw_costs(ax: Axes, table: pd.DataFrame, unit: str) -> None:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel(unit[:1].upper() + unit[1:])
-    _finish(ax)
+    return _finished(ax)
 
 
 def _retrieval(found: pd.DataFrame, folder: Path) -> Picture:
@@ -153,10 +154,11 @@ def _retrieval(found: pd.DataFrame, folder: Path) -> Picture:
         "How often the source passage was read, and how often the answer was right, by retriever, with 95 % intervals "
         "over questions."
     )
-    return picture(folder, _RETRIEVAL, "Retrieval beside answers", caption, found, _draw_retrieval, 3.2)
+    return picture(folder, _RETRIEVAL, "Retrieval beside answers", caption, found, draw_retrieval, 3.2)
 
 
-def _draw_retrieval(ax: Axes, table: pd.DataFrame) -> None:
+def draw_retrieval(ax: Axes, table: pd.DataFrame) -> Axes:
+    """Share right against how often the source passage was read, by retriever: `table` is `RunFindings.reading`."""
     numbers = table.select_dtypes("number").columns
     for row in records(table.assign(**{name: 100 * table[name] for name in numbers})):
         x, y = row["found"], row["accuracy"]
@@ -170,13 +172,14 @@ def _draw_retrieval(ax: Axes, table: pd.DataFrame) -> None:
     ax.set_xlim(-4, 104)
     ax.set_ylim(max(-2.0, 100 * float(np.nanmin(table["accuracy_low"])) - 8), 104)
     ax.set_xlabel("Source passage read, % of answers")
-    _finish(ax)
+    return _finished(ax)
 
 
-def _finish(ax: Axes) -> None:
+def _finished(ax: Axes) -> Axes:
     ax.set_ylabel("Right answers, %")
     ax.grid(color=COLOURS[7], alpha=0.2, linewidth=0.6)
     ax.set_axisbelow(True)
+    return ax
 
 
 def _labels(table: pd.DataFrame) -> list[tuple[tuple[float, float], str]]:

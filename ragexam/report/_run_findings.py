@@ -64,6 +64,11 @@ class RunFindings:
         """Whether retrievers searched for the passages' own words, where lexical ones cannot lose."""
         return self.overlap > OWN_WORDS
 
+    @property
+    def verdict(self) -> list[str]:
+        """What to take, and what the data cannot tell apart, in sentences."""
+        return sentences(self.verdicts, self.own_words)
+
     @cached_property
     def costs(self) -> pd.DataFrame:
         """`student,tokens,seconds,cost` of each pipeline; see `pipeline_costs`."""
@@ -105,7 +110,7 @@ class RunFindings:
                 "longest": exam.longest_answer.within_chance,
             },
             "best": {verdict.facet: _best(verdict) for verdict in self.verdicts},
-            "verdict": sentences(self.verdicts, self.own_words),
+            "verdict": self.verdict,
             "converged": None if evidence.model is None else evidence.model.converged,
             **{name: evidence.part("sitting").get(name, {}) for name in ("unparsed", "truncated")},
             "notes": evidence.notes,

@@ -9,7 +9,7 @@ from examcore import counted
 from examcore.page import chance, joined, percent, points
 from ragexam._retrieval import PEOPLES_OVERLAP
 from ragexam.report._component_names import facet_name, level_name
-from ragexam.report._component_verdicts import FacetVerdict, describe, sentences
+from ragexam.report._component_verdicts import FacetVerdict, describe
 from ragexam.report._exam_section import model_roles
 from ragexam.report._page_parts import ChanceBar, PageCard, PageSection
 from ragexam.report._response_scores import bounds_in, facets_of, levels_of, without_black_boxes
@@ -44,9 +44,7 @@ def verdict_section(found: RunFindings) -> PageSection:
     left_out = f" {joined(bounds).capitalize()} are bounds and were left out of the comparison." if bounds else ""
     allowance = "" if all_by_accuracy else _ALLOWANCE
     return PageSection(
-        sentences(found.verdicts, found.own_words)
-        if found.verdicts
-        else ["The answers name no components to compare."],
+        found.verdict if found.verdicts else ["The answers name no components to compare."],
         [*verdict_warnings(found), *misfit_sentences(found.departures)],
         cards=[_verdict_card(verdict, own_words=found.own_words) for verdict in found.verdicts],
         note=f"Probabilities and intervals (90 %) come from {scale}.{allowance}{left_out}",

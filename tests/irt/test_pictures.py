@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from irt import plots
+import irt
+from irt import curves, plots
 
 COLUMN = 3.3
 THETA = np.linspace(-3, 3, 31)
@@ -136,3 +141,54 @@ def test_pruning_gain_runs_from_the_whole_exam_to_the_short_one(tmp_path: Path) 
         assert left > right
         assert set(legend(ax)) == {"random pruning", "claimed", "held out"}
         assert all(path.stat().st_size > 0 for path in plots.save(figure, tmp_path / "gain"))
+
+
+def pictures(fit: irt.Fit) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Every picture by name, with what it is drawn from."""
+    yield "item_curve", curves.item_curve(fit, fit.data.items[0])[:2]
+    yield "item_information", (curves.item_information(fit),)
+    yield "item_misfit", (curves.item_misfit(fit),)
+    yield "person_item_map", (curves.person_item_map(fit),)
+    yield "exam_information", (curves.exam_precision(fit), fit.abilities["theta"])
+    yield "exam_precision", (curves.exam_precision(fit),)
+    grouped = fit.information_by({"first": fit.data.items[:6], "rest": fit.data.items[6:]}, curves.GRID)
+    yield "grouped_information", (grouped,)
+    yield "component_forest", (fit.components,)
+    cells = pd.DataFrame({"row": ["a", "b"], "column": "c", "accuracy": [0.2, 0.9], "low": 0.1, "high": 0.95})
+    yield "heat_map", (cells,)
+    yield "predicted_students", (curves.student_scores(fit),)
+    yield "score_distribution", (curves.score_distribution(fit),)
+    yield "pruning_rounds", (grouped.assign(round=grouped["group"].eq("rest").astype(int)),)
+    gains = pd.DataFrame({"n_items": [12, 9], "claimed": [0.0, 0.1], "heldout": [0.0, 0.05], "low": -0.1, "high": 0.2})
+    yield "pruning_gain", (gains.assign(random=0.0, random_low=-0.1, random_high=0.1),)
+
+
+def test_every_picture_is_drawn_on_an_axes_of_a_figure_of_ones_own_and_returns_it() -> None:
+    fit = irt.fit(irt.simulate(items=12, facets={"llm": 4, "retriever": 6}, seed=2).data, method="map", seed=0)
+    drawn = dict(pictures(fit))
+    found = {name: getattr(plots, name) for name in plots.__all__}
+    assert set(drawn) == {
+        name
+        for name, each in found.items()
+        if inspect.isfunction(each) and "_style" not in each.__module__ and "ax" in inspect.signature(each).parameters
+    }
+    for name, tables in drawn.items():
+        figure, (ax, other) = plt.subplots(1, 2, layout="constrained")
+        assert found[name](ax, *tables) is ax
+        assert ax.has_data(), name
+        assert not other.has_data(), name
+        assert not figure.legends, name  # it would be one of both axes
+        figure.canvas.draw()
+        plt.close(figure)
+
+
+def test_a_legend_under_an_axes_of_plain_style_lies_below_its_label() -> None:
+    figure, ax = plt.subplots()
+    curve = pd.DataFrame({"theta": THETA, "mean": 0.5, "low": 0.4, "high": 0.6})
+    observed = pd.DataFrame({"theta": [0.0], "share": [0.5], "low": 0.1, "high": 0.95})
+    plots.item_curve(ax, curve, observed)
+    figure.canvas.draw()
+    found = ax.get_legend()
+    assert found is not None
+    assert found.get_window_extent().y1 < ax.xaxis.label.get_window_extent().y0
+    plt.close(figure)

@@ -37,6 +37,15 @@ def test_an_unknown_setting_is_placed_at_its_line(tmp_path: Path) -> None:
         read(path, Outer)
 
 
+def test_overrides_by_name_are_those_of_the_command_line_and_stay_as_they_were(tmp_path: Path) -> None:
+    path = write(tmp_path, "name: x\n")
+    changes = {"inner": {"size": 4}, "inner.size": 5, "names": ["a=b", "c"]}
+    assert read(path, Outer, changes) == read(path, Outer, ["inner={size: 4}", "inner.size=5", "names=[a=b, c]"])
+    assert changes["inner"] == {"size": 4}
+    with pytest.raises(ValueError, match=r"--set inner\.size: inner\.size: 'many'"):
+        read(path, Outer, {"inner.size": "many"})
+
+
 def test_a_missing_setting_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"config\.yaml:1: no setting 'name'"):
         read(write(tmp_path, "names: [a]\n"), Outer)

@@ -7,12 +7,13 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
 import irt
 from examcore import IntervalEstimate
-from ragexam.report import RunFindings, analyse_run, write_report
+from ragexam.report import RunFindings, analyse_run, draw_costs, draw_retrieval, write_report
 from ragexam.report._measurement_sections import components_section
 from ragexam.report._page import render
 from ragexam.report._pruning import pruning_record, pruning_section
@@ -49,6 +50,17 @@ def test_figures_of_an_earlier_fit_do_not_stay(copy: Path) -> None:
     write_report(analyse_run(copy))
     assert not (copy / "figures" / "exam_information.png").exists()
     assert (copy / "figures" / "my own notes.txt").exists()
+
+
+def test_the_pictures_of_a_run_are_drawn_on_an_axes_of_ones_own_and_returned(findings: RunFindings) -> None:
+    figure, (left, right) = plt.subplots(1, 2)
+    frontier = findings.frontier
+    assert frontier is not None
+    assert draw_costs(left, frontier.pipelines, frontier.unit) is left
+    assert draw_retrieval(right, findings.reading) is right
+    assert len(left.lines) == len(frontier.pipelines) + 1
+    assert left.get_ylabel() == right.get_ylabel() == "Right answers, %"
+    plt.close(figure)
 
 
 def test_the_same_run_gives_the_same_page(fitted: Path, copy: Path) -> None:
