@@ -96,9 +96,12 @@ def fit(
     data = _rated(data, settings) if settings.model == RATINGS else _right_or_wrong(data, settings.model)
     require_estimable(data)
     facets = settings.facets
-    if settings.method == "mml":
-        data, facets = _without_facets(data, (*(facets or ()), *settings.covariates) or facets, settings.interactions)
-    data, design = design_of(data, facets, settings.interactions, settings.covariates)
+    marginal = settings.method == "mml"
+    if marginal:
+        data, facets = _named_facets(data, settings)
+    data, design = design_of(data, facets, settings.interactions, settings.covariates, straight=marginal)
+    if marginal and not design.residual:
+        raise ValueError(f"method 'mml': {design.warnings[0]} Wanted method 'map' or 'nuts', or fewer facets")
     data, design, settings = _with_item_effects(data, design, settings)
     run = partial(_fitted, data=data, design=design, settings=settings, progress=progress)
     compared = ("1pl", "2pl", "3pl") if settings.model == "auto" else (settings.model,)
@@ -111,7 +114,7 @@ def fit(
         return run(problems[0]) if settings.model != "auto" else _chosen_without_effects(run, problems, settings)
     fits = [run(problem) for problem in problems]
     chosen = choose(fits) if settings.model == "auto" else fits[0]
-    return widened(chosen, _refit(problems[compared.index(chosen.model)], settings))
+    return chosen if marginal else widened(chosen, _refit(problems[compared.index(chosen.model)], settings))
 
 
 def _with_item_effects(
@@ -291,19 +294,19 @@ def _rating_advice(data: ResponseMatrix, settings: FitSettings) -> list[str]:
     return notes
 
 
-def _without_facets(
-    data: ResponseMatrix, facets: Sequence[str] | None, interactions: Sequence[Sequence[str]]
-) -> tuple[ResponseMatrix, tuple[str, ...]]:
-    """The table for `mml`, whose abilities are Normal(0, 1) whatever made the students; named facets are refused."""
-    if facets or interactions:
-        found = f"facet '{facets[0]}'" if facets else f"interaction {tuple(interactions[0])}"
+def _named_facets(data: ResponseMatrix, settings: FitSettings) -> tuple[ResponseMatrix, tuple[str, ...]]:
+    """The facets for `mml`: those named, since students of one population are its usual case; none for ratings."""
+    facets = tuple(settings.facets or ())
+    if settings.model == RATINGS and (*facets, *settings.covariates):
         raise ValueError(
-            f"method 'mml' takes no facets, found {found}; wanted facets=() (--facets '') or method 'map' or 'nuts'"
+            f"model '{RATINGS}' by 'mml' takes no facets, found facet '{(*facets, *settings.covariates)[0]}'; wanted "
+            "facets=() (--facets '') or method 'nuts'"
         )
-    present = facet_names(data) if facets is None else ()
-    if not present:
-        return data, ()
-    note = f"Method mml takes abilities as Normal(0, 1): the facets {', '.join(present)} were left out."
+    present = [name for name in facet_names(data) if name not in settings.covariates]
+    if settings.facets is not None or not present:
+        return data, facets
+    way = "" if settings.model == RATINGS else " (name them for a latent regression)"
+    note = f"Method mml takes students as one population: the facets {', '.join(present)} were left out{way}."
     return replace(data, notes=(*data.notes, note)), ()
 
 

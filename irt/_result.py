@@ -228,16 +228,13 @@ class Fit:
     def contrast(self, facet: str, level_a: str, level_b: str) -> Estimate:
         """Effect of `level_a` minus that of `level_b`; ValueError names an unknown facet or level.
 
-        Of an interaction (`"llm:retriever"`, levels `"a x b"`): of the whole combinations, their facets included.
+        Of an interaction (`"llm:retriever"`, levels `"a x b"`): of the whole combinations, their facets included. The
+        levels of a covariate are any numbers within its range, read between its values along straight lines.
         """
         term = self.design.term(facet)
-        level_a, level_b = str(level_a), str(level_b)
-        for level in (level_a, level_b):
-            if level not in term.levels:
-                raise ValueError(f"unknown level '{level}' of facet '{facet}'; it has {', '.join(term.levels)}")
-        first, second = term.levels.index(level_a), term.levels.index(level_b)
+        weights = term.weights(str(level_a)) - term.weights(str(level_b))
         draws, point = self.design.worth(facet, self.draws), self.design.worth(facet, self.point)
-        return self.summary(draws[:, first] - draws[:, second], float(point[first] - point[second]))
+        return self.summary(draws @ weights, float(point @ weights))
 
     def compare_students(self, student_a: str, student_b: str) -> Estimate:
         """Ability of one student minus that of another, with correlated uncertainty."""

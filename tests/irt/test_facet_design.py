@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import irt
-from irt._design import WIGGLE, build_design, spline_root
+from irt._design import UNSEEN_BENDS, WIGGLE, build_design, spline_root
 
 
 def table(**facets: list[str]) -> irt.ResponseMatrix:
@@ -85,7 +85,8 @@ def test_a_covariate_of_hundreds_of_values_has_finite_effects() -> None:
     root = spline_root(values)
     assert np.isfinite(root).all()
     np.testing.assert_allclose(root.sum(axis=0), 0, atol=1e-9)
-    assert np.trace(root @ root.T) == pytest.approx(750 * (1 + WIGGLE))
+    assert root.shape[1] < 20
+    assert np.trace(root @ root.T) == pytest.approx(750 * (1 + WIGGLE), rel=2 * UNSEEN_BENDS)
 
 
 def test_the_spline_prior_bends_as_an_integrated_wiener_process() -> None:
