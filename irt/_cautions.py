@@ -11,6 +11,8 @@ from irt._packed_answers import pack
 from irt._responses import ResponseMatrix
 from irt._result import Fit
 
+FEW = 3
+"""Students whose own spread is no scale to measure their differences by."""
 UNTOLD = 0.1
 """Reliability below which students count as not told apart."""
 
@@ -18,7 +20,8 @@ UNTOLD = 0.1
 def cautions(fit: Fit) -> list[str]:
     """One plain sentence per caution."""
     extremes = [] if fit.graded is not None else _constant_items(fit.data)
-    return [*extremes, *([] if fit.design.terms else _separate_groups(fit.data)), *_no_differences(fit)]
+    by_design = _few_students(fit) if fit.design.terms else _separate_groups(fit.data)
+    return [*extremes, *by_design, *_no_differences(fit)]
 
 
 def joined_students(data: ResponseMatrix) -> NDArray[np.bool_]:
@@ -51,6 +54,16 @@ def _separate_groups(data: ResponseMatrix) -> list[str]:
         f"The answers fall into groups that share no item: none links '{data.students[apart]}' to "
         f"'{data.students[0]}' ({int(joined.sum())} of {len(joined)} students are linked to the latter). Abilities and "
         "difficulties of different groups compare only if the groups come from one population."
+    ]
+
+
+def _few_students(fit: Fit) -> list[str]:
+    count = len(fit.data.students)
+    if count > FEW:
+        return []
+    return [
+        f"The unit of ability is the standard deviation of {count} students, which hardly lets their differences vary "
+        "(of two it is always 2): read them in logits (irt.compare, or Fit.contrast with logits=True)."
     ]
 
 

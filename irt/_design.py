@@ -177,7 +177,9 @@ def build_design(
 def connected_students(data: ResponseMatrix, facets: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Students grouped by connected component of the facet graph, the largest first.
 
-    Two levels are joined when a student has both; contrasts exist only within a component.
+    Two levels are joined when a student has both; contrasts exist only within a component. Fit one as
+    `part = data.select_students(group)`, then `part.select(part.answered_items)`, for a group may not have been asked
+    all items; `irt.constant_facets` names facets of which it has one level.
     """
     if not facets:
         raise ValueError("no facets were given; wanted the names of at least one")

@@ -79,12 +79,13 @@ def fit(
       levels in common, these have effects on each item (`item_effects`), and a Gibbs sampler takes the place of NUTS.
     - `map` finds the joint mode with Laplace standard errors, in a fraction of a second, for tables of any size.
     - `laplace` adds the uncertainty of the scales (nested Laplace; about a second).
-    - `mml` is marginal maximum likelihood over a Normal(0, 1) population, without facets. With `priors` the items are
-      a population whose spreads are estimated, which suits few students better.
+    - `mml` is marginal maximum likelihood over a normal population, whose mean depends on the facets and covariates
+      that are named (latent regression). With `priors` the items are a population whose spreads are estimated, which
+      suits few students better.
     - `svi` is a mean-field approximation from mini-batches. Its intervals are too narrow.
 
-    `facets=None` uses every facet of the table that is not a covariate, `()` none; `covariates` are columns of numbers
-    with a smooth effect (`irt._design.spline_root`). `progress` is called with 0 of 1 as soon as the input is accepted.
+    `facets=None` uses every facet of the table that is not a covariate (`mml`: none), `()` none; `covariates` are
+    columns of numbers with a smooth effect (`irt._design.spline_root`; `mml`: a straight line). `progress` is called with 0 of 1 as soon as the input is accepted.
     Raises ValueError (one line) for a table or design that cannot be estimated, TypeError for an unknown option.
     """
     named = {"model": model, "method": method, "facets": facets}
