@@ -85,8 +85,9 @@ def fit(
     - `svi` is a mean-field approximation from mini-batches. Its intervals are too narrow.
 
     `facets=None` uses every facet of the table that is not a covariate (`mml`: none), `()` none; `covariates` are
-    columns of numbers with a smooth effect (`irt._design.spline_root`; `mml`: a straight line). `progress` is called with 0 of 1 as soon as the input is accepted.
-    Raises ValueError (one line) for a table or design that cannot be estimated, TypeError for an unknown option.
+    columns of numbers with a smooth effect (`irt._design.spline_root`; `mml`: a straight line). `progress` is called
+    with 0 of 1 as soon as the input is accepted. Raises ValueError (one line) for a table or design that cannot be
+    estimated, TypeError for an unknown option.
     """
     named = {"model": model, "method": method, "facets": facets}
     given = {name: value for name, value in named.items() if value is not None} | options
