@@ -79,7 +79,7 @@ class ResponseMatrix:
     @property
     def answered_items(self) -> tuple[str, ...]:
         """Items that somebody was asked; of some of the students, as of `irt.connected_students`, not all may be."""
-        return tuple(item for item, asked in zip(self.items, self.asked.any(axis=0), strict=True) if asked)
+        return tuple(self.items[index] for index in np.flatnonzero(self.asked.any(axis=0)))
 
     def select(self, items: Sequence[str]) -> ResponseMatrix:
         """The table of these items, in this order; ValueError names an item it does not hold."""
