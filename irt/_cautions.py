@@ -11,6 +11,8 @@ from irt._packed_answers import pack
 from irt._responses import ResponseMatrix
 from irt._result import Fit
 
+FEW = 3
+"""Students whose own spread is no scale to measure their differences by."""
 UNTOLD = 0.1
 """Reliability below which students count as not told apart."""
 
@@ -18,8 +20,8 @@ UNTOLD = 0.1
 def cautions(fit: Fit) -> list[str]:
     """One plain sentence per caution."""
     extremes = [] if fit.graded is not None else _constant_items(fit.data)
-    groups = _shared_levels(fit) if fit.design.terms else _separate_groups(fit.data)
-    return [*extremes, *groups, *_no_differences(fit)]
+    by_design = [*_shared_levels(fit), *_few_students(fit)] if fit.design.terms else _separate_groups(fit.data)
+    return [*extremes, *by_design, *_no_differences(fit)]
 
 
 def joined_students(data: ResponseMatrix) -> NDArray[np.bool_]:
@@ -57,11 +59,21 @@ def _separate_groups(data: ResponseMatrix) -> list[str]:
 
 def _shared_levels(fit: Fit) -> list[str]:
     shared = fit.design.shared_facets
-    if not shared or fit.design.item_facets:
+    if not shared or fit.design.item_facets or fit.method == "mml":
         return []
     return [
         f"Students share levels of {' and '.join(shared)}, and the model has no effects of these on the items: where "
         "students of a level answer the same items alike, intervals of contrasts are too narrow (item_effects)."
+    ]
+
+
+def _few_students(fit: Fit) -> list[str]:
+    count = len(fit.data.students)
+    if count > FEW:
+        return []
+    return [
+        f"The unit of ability is the standard deviation of {count} students, which hardly lets their differences vary "
+        "(of two it is always 2): read them in logits (irt.compare, or Fit.contrast with logits=True)."
     ]
 
 

@@ -48,16 +48,17 @@ class PairedTest(NamedTuple):
 class AbilityComparison:
     """`a` minus `b`: ability, expected share right on the exam's items, and the model-free check beside them.
 
-    `ability.probability` is P(a is better). `observed_a` and `observed_b` are the shares right on the items both were
-    asked, for a facet over the pairs of students that differ in it alone; `pairs` is their number, `observed` the
-    difference. `test` is over questions for students and over pairs for levels, `over_questions` over questions for
-    both.
+    `ability.probability` is P(a is better); `logits` is the same difference in logits of a typical item. `observed_a`
+    and `observed_b` are the shares right on the items both were asked, for a facet over the pairs of students that
+    differ in it alone; `pairs` is their number, `observed` the difference. `test` is over questions for students and
+    over pairs for levels, `over_questions` over questions for both.
     """
 
     a: str
     b: str
     facet: str | None
     ability: Estimate
+    logits: Estimate
     accuracy: Estimate
     accuracy_a: Estimate
     accuracy_b: Estimate
@@ -86,7 +87,8 @@ class AbilityComparison:
             kind = "permutation test over pairs"
         ability, accuracy = self.ability.text(), self.accuracy.text(100, " points")
         lines = [
-            f"{a} minus {b}: ability {ability}, P({a} is better) = {self.ability.probability:.3f}",
+            f"{a} minus {b}: ability {ability} ({self.logits.text()} in logits), "
+            f"P({a} is better) = {self.ability.probability:.3f}",
             f"expected share right{rest} {self.accuracy_a.estimate:.1%} and {self.accuracy_b.estimate:.1%}: {accuracy}",
             f"without a model: {self.observed_a:.1%} and {self.observed_b:.1%} right; {a} is better in {test.a_better} "
             f"of {test.units} {units}, {b} in {test.b_better}; {kind} p = {test.p_value:.3g}",
@@ -114,12 +116,12 @@ def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> AbilityCompar
     fit.require_right_or_wrong("a comparison")
     thin = fit.thinned(DRAWS)
     if facet is None:
-        ability = fit.compare_students(a, b)
+        ability, logits = (fit.compare_students(a, b, logits=each) for each in (False, True))
         columns = [fit.data.students.index(name) for name in (a, b)]
         theta, point = thin["theta"], np.asarray(fit.point["theta"])
         rows = [(columns[0], columns[1])]
     else:
-        ability = fit.contrast(facet, a, b)
+        ability, logits = (fit.contrast(facet, a, b, logits=each) for each in (False, True))
         term = fit.design.term(facet)
         columns = [term.levels.index(name) for name in (a, b)]
         theta, point = (fit.design.worth(facet, values) for values in (thin, fit.point))
@@ -132,7 +134,7 @@ def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> AbilityCompar
     share_a, share_b, over_questions = paired_test(fit.data, rows, a, b, of_levels=False)
     test = over_questions if facet is None else paired_test(fit.data, rows, a, b, of_levels=True)[2]
     observed = (share_a, share_b, test, over_questions, len(rows))
-    return AbilityComparison(a, b, facet, ability, accuracy, each[0], each[1], *observed, fit.interval)
+    return AbilityComparison(a, b, facet, ability, logits, accuracy, each[0], each[1], *observed, fit.interval)
 
 
 def matched_pairs(data: ResponseMatrix, facets: Sequence[str], a: str, b: str) -> list[tuple[int, int]]:

@@ -14,15 +14,18 @@ from irt._responses import Floats, ResponseMatrix, facet_names, levels
 SEPARATOR = " x "
 WIGGLE = 0.25
 """Mean prior variance of the bends relative to that of the straight line."""
+UNSEEN_BENDS = 1e-5
+"""Share of the prior variance of smooth effects in the finest bends, which are left out: of many values 15 stay."""
 
 
 @dataclass(frozen=True)
 class Term:
     """One block of ability: a facet, an interaction of facets, or a covariate (`smooth`).
 
-    `levels` are its `L` labels, `level_of` `[S]` says which one each student has, `shape` counts the levels of each
-    facet. `root` `[L, L]` takes unit-scale weights (a column) to effects that sum to zero: the projection onto the
-    zero-sum effects for a facet (doubly zero-sum for an interaction), `spline_root` for a covariate.
+    `levels` are its `L` labels, `level_of` `[S]` says which one each student has. `root` `[L, W]` takes unit-scale
+    weights (a column) to effects that sum to zero: the projection onto the zero-sum effects for a facet (doubly
+    zero-sum for an interaction), `spline_root` or `line_root` for a covariate. The weights are zero-sum themselves, in
+    each direction of `shape`: the levels of each facet, or `(W,)` for a covariate.
     """
 
     name: str
@@ -35,7 +38,7 @@ class Term:
 
     @property
     def matrix(self) -> Floats:
-        """`[S, L]`: unit-scale weights to their contribution to ability."""
+        """`[S, W]`: unit-scale weights to their contribution to ability."""
         rows: Floats = self.root[self.level_of]
         return rows
 
@@ -43,6 +46,30 @@ class Term:
     def free_root(self) -> Floats:
         """`[L, free]`: independent unit-scale weights to the levels' effects."""
         return np.asarray(self.root @ zero_sum_basis(self.shape).T)
+
+    def weights(self, level: str) -> Floats:
+        """Weights `[L]` of the levels whose sum of effects is that of `level`; ValueError for an unknown one.
+
+        A covariate has every number within its range as a level, between the two next to it.
+        """
+        if self.smooth and level not in self.levels:
+            return self._between(level)
+        if level not in self.levels:
+            raise ValueError(f"unknown level '{level}' of facet '{self.name}'; it has {', '.join(self.levels)}")
+        return np.asarray(np.eye(1, len(self.levels), self.levels.index(level))[0])
+
+    def _between(self, level: str) -> Floats:
+        values = covariate_values(self)
+        order = np.argsort(values)
+        low, high = values[order[[0, -1]]]
+        try:
+            place = float(np.interp(float(level), values[order], np.arange(len(order)), np.nan, np.nan))
+        except ValueError:
+            place = np.nan
+        if np.isnan(place):
+            raise ValueError(f"level '{level}' of covariate '{self.name}'; wanted a number from {low:g} to {high:g}")
+        weights = np.maximum(1.0 - np.abs(np.arange(len(order)) - place), 0.0)
+        return np.asarray(weights[np.argsort(order)])
 
     @property
     def freedom(self) -> int:
@@ -83,6 +110,8 @@ class Design:
         Of an interaction: what each combination adds as a whole, the effects of its facets included.
         """
         whole = self.term(name)
+        if whole.smooth:
+            return values[f"effect.{name}"]
         cells = dict(zip(whole.facets, np.unravel_index(np.arange(len(whole.levels)), whole.shape), strict=True))
         total: Floats = np.zeros(1)
         for term in self.terms:
@@ -97,12 +126,13 @@ def design_of(
     facets: Sequence[str] | None,
     interactions: Sequence[Sequence[str]] = (),
     covariates: Sequence[str] = (),
+    straight: bool = False,
 ) -> tuple[ResponseMatrix, Design]:
     """The table with the columns a design uses, and the design; `facets=None` takes all columns but the covariates."""
     free = [name for name in facet_names(data) if name not in covariates]
     names = free if facets is None else list(facets)
     data = data.with_facets(list(dict.fromkeys([*names, *covariates])))
-    return data, build_design(data, names, interactions, covariates)
+    return data, build_design(data, names, interactions, covariates, straight)
 
 
 def build_design(
@@ -110,12 +140,14 @@ def build_design(
     facets: Sequence[str] = (),
     interactions: Sequence[Sequence[str]] = (),
     covariates: Sequence[str] = (),
+    straight: bool = False,
 ) -> Design:
     """The checked design of these facets; one ValueError names what cannot be estimated.
 
-    `covariates` are facet columns of numbers whose effect is smooth. Refused: a facet with one level, two facets that
-    are the same up to names, levels never seen together with the rest (contrasts between unconnected components), any
-    other rank deficiency, and a covariate that is not a number or has fewer than three values.
+    `covariates` are facet columns of numbers whose effect is smooth, or a `straight` line. Refused: a facet with one
+    level, two facets that are the same up to names, levels never seen together with the rest (contrasts between
+    unconnected components), any other rank deficiency, and a covariate that is not a number or has fewer than three
+    values.
     """
     named = [*facets, *covariates]
     if len(set(named)) < len(named):
@@ -129,7 +161,7 @@ def build_design(
             )
     _require_connected(mains)
     crossed = tuple(_interaction(mains, names) for names in interactions)
-    terms = mains + crossed + tuple(_covariate(data, name) for name in covariates)
+    terms = mains + crossed + tuple(_covariate(data, name, straight) for name in covariates)
     _require_rank(terms)
     students = len(data.students)
     used = 1 + sum(term.freedom for term in terms)
@@ -145,7 +177,9 @@ def build_design(
 def connected_students(data: ResponseMatrix, facets: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Students grouped by connected component of the facet graph, the largest first.
 
-    Two levels are joined when a student has both; contrasts exist only within a component.
+    Two levels are joined when a student has both; contrasts exist only within a component. Fit one as
+    `part = data.select_students(group)`, then `part.select(part.answered_items)`, for a group may not have been asked
+    all items; `irt.constant_facets` names facets of which it has one level.
     """
     if not facets:
         raise ValueError("no facets were given; wanted the names of at least one")
@@ -161,19 +195,26 @@ def _main(data: ResponseMatrix, facet: str) -> Term:
     return Term(facet, (facet,), names, level_of, np.eye(len(names)) - 1.0 / len(names), (len(names),))
 
 
-def _covariate(data: ResponseMatrix, name: str) -> Term:
+def _covariate(data: ResponseMatrix, name: str, straight: bool) -> Term:
     term = _main(data, name)
+    values = covariate_values(term)
+    if len(set(values)) < 3:
+        raise ValueError(f"covariate '{name}' has {len(set(values))} values; at least 3 are wanted (make it a facet)")
+    root = (line_root if straight else spline_root)(values)
+    return replace(term, root=root, shape=(root.shape[1],), smooth=True)
+
+
+def covariate_values(term: Term) -> Floats:
+    """The levels of a covariate as numbers `[L]`; ValueError for one that is none."""
     values = []
     for level in term.levels:
         try:
             values.append(float(level))
         except ValueError:
-            raise ValueError(f"covariate '{name}': '{level}' is not a number") from None
+            raise ValueError(f"covariate '{term.name}': '{level}' is not a number") from None
     if not np.isfinite(values).all():
-        raise ValueError(f"covariate '{name}' has a value that is not finite")
-    if len(set(values)) < 3:
-        raise ValueError(f"covariate '{name}' has {len(set(values))} values; at least 3 are wanted (make it a facet)")
-    return replace(term, root=spline_root(np.array(values)), smooth=True)
+        raise ValueError(f"covariate '{term.name}' has a value that is not finite")
+    return np.array(values)
 
 
 def _interaction(mains: Sequence[Term], names: Sequence[str]) -> Term:
@@ -271,12 +312,19 @@ def _require_rank(terms: Sequence[Term]) -> None:
             )
 
 
+def line_root(values: Floats) -> Floats:
+    """`[L, 2]`: zero-sum unit weights to effects that are a straight line, of mean variance 1 over the `L` values."""
+    centred = values - values.mean()
+    return np.outer(centred / np.sqrt(np.mean(centred**2)), zero_sum_basis((2,))[0])
+
+
 def spline_root(values: Floats) -> Floats:
-    """`[L, L]`: independent unit weights to effects of `L` different values, smooth and summing to zero.
+    """`[L, W]`: zero-sum unit weights to effects of `L` different values, smooth and summing to zero.
 
     The effects are a straight line plus an integrated Wiener process, the prior behind the cubic smoothing spline
     (Wahba 1978), over the values' range. The line's mean variance over the values is 1, that of the bends `WIGGLE`.
-    Of the roots of their covariance this is the one whose zero-sum coordinates act at right angles to each other.
+    Of the roots of their covariance this is the one whose zero-sum coordinates act at right angles to each other;
+    bends too fine to matter (`UNSEEN_BENDS`) are left out, so that many values take few weights.
     """
     values = np.asarray(values, dtype=np.float64)
     x = (values - values.min()) / np.ptp(values)
@@ -284,8 +332,8 @@ def spline_root(values: Floats) -> Floats:
     line, bends = _unit(np.outer(x, x)), _unit(low**2 * (3 * high - low) / 6)
     basis = zero_sum_basis((len(x),))
     size, vectors = np.linalg.eigh(basis @ (line + WIGGLE * bends) @ basis.T)
-    # Of many values the smallest eigenvalues are 0 but for rounding, which may leave them below it.
-    root: Floats = basis.T @ (vectors * np.sqrt(np.maximum(size, 0.0))) @ basis
+    seen = np.cumsum(np.maximum(size, 0.0)) > UNSEEN_BENDS * size.sum()
+    root: Floats = basis.T @ (vectors[:, seen] * np.sqrt(size[seen])) @ zero_sum_basis((int(seen.sum()) + 1,))
     return root
 
 

@@ -82,13 +82,15 @@ def fit(
     - `map` finds the joint mode with Laplace standard errors, in a fraction of a second, for tables of any size.
     - `laplace` adds the uncertainty of the scales (nested Laplace; about a second). Where students have levels in
       common, both are the same: the levels' effects on items are in the model, by expectation propagation in seconds.
-    - `mml` is marginal maximum likelihood over a Normal(0, 1) population, without facets. With `priors` the items are
-      a population whose spreads are estimated, which suits few students better.
+    - `mml` is marginal maximum likelihood over a normal population, whose mean depends on the facets and covariates
+      that are named (latent regression). With `priors` the items are a population whose spreads are estimated, which
+      suits few students better.
     - `svi` is a mean-field approximation from mini-batches. Its intervals are too narrow.
 
-    `facets=None` uses every facet of the table that is not a covariate, `()` none; `covariates` are columns of numbers
-    with a smooth effect (`irt._design.spline_root`). `progress` is called with 0 of 1 as soon as the input is accepted.
-    Raises ValueError (one line) for a table or design that cannot be estimated, TypeError for an unknown option.
+    `facets=None` uses every facet of the table that is not a covariate (`mml`: none), `()` none; `covariates` are
+    columns of numbers with a smooth effect (`irt._design.spline_root`; `mml`: a straight line). `progress` is called
+    with 0 of 1 as soon as the input is accepted. Raises ValueError (one line) for a table or design that cannot be
+    estimated, TypeError for an unknown option.
     """
     named = {"model": model, "method": method, "facets": facets}
     given = {name: value for name, value in named.items() if value is not None} | options
@@ -99,16 +101,19 @@ def fit(
     data = _rated(data, settings) if settings.model == RATINGS else _right_or_wrong(data, settings.model)
     require_estimable(data)
     facets = settings.facets
-    if settings.method == "mml":
-        data, facets = _without_facets(data, (*(facets or ()), *settings.covariates) or facets, settings.interactions)
-    data, design = design_of(data, facets, settings.interactions, settings.covariates)
+    marginal = settings.method == "mml"
+    if marginal:
+        data, facets = _named_facets(data, settings)
+    data, design = design_of(data, facets, settings.interactions, settings.covariates, straight=marginal)
+    if marginal and not design.residual:
+        raise ValueError(f"method 'mml': {design.warnings[0]} Wanted method 'map' or 'nuts', or fewer facets")
     data, design, settings = _with_item_effects(data, design, settings)
     run = partial(_fitted, data=data, design=design, settings=settings, progress=progress)
     compared = ("1pl", "2pl", "3pl") if settings.model == "auto" else (settings.model,)
     priors = settings.priors or Priors()
     problems = [build_problem(data, design, name, settings.options, priors) for name in compared]
     begun(progress)
-    if settings.model == "auto" and settings.method == "mml":
+    if settings.model == "auto" and marginal:
         return choose_by_bic(run, problems, settings)
     if design.item_facets:
         return run(problems[0]) if settings.model != "auto" else _chosen_without_effects(run, problems, settings)
@@ -164,7 +169,7 @@ def round_operations(data: ResponseMatrix, design: Design) -> float:
     students, items = data.scores.shape
     width = 1 + sum(len(design.term(name).levels) for name in design.shared_facets)
     size = 1 + sum(term.freedom for term in design.terms) + students * design.residual
-    return float(items * width * (width**2 + width * students + size**2 + size * students))
+    return float(items * width * (width**2 + width * students + size**2 + size * students) + size**3)
 
 
 def _chosen_without_effects(run: Callable[..., Fit], problems: Sequence[Problem], settings: FitSettings) -> Fit:
@@ -298,19 +303,19 @@ def _rating_advice(data: ResponseMatrix, settings: FitSettings) -> list[str]:
     return notes
 
 
-def _without_facets(
-    data: ResponseMatrix, facets: Sequence[str] | None, interactions: Sequence[Sequence[str]]
-) -> tuple[ResponseMatrix, tuple[str, ...]]:
-    """The table for `mml`, whose abilities are Normal(0, 1) whatever made the students; named facets are refused."""
-    if facets or interactions:
-        found = f"facet '{facets[0]}'" if facets else f"interaction {tuple(interactions[0])}"
+def _named_facets(data: ResponseMatrix, settings: FitSettings) -> tuple[ResponseMatrix, tuple[str, ...]]:
+    """The facets for `mml`: those named, since students of one population are its usual case; none for ratings."""
+    facets = tuple(settings.facets or ())
+    if settings.model == RATINGS and (*facets, *settings.covariates):
         raise ValueError(
-            f"method 'mml' takes no facets, found {found}; wanted facets=() (--facets '') or method 'map' or 'nuts'"
+            f"model '{RATINGS}' by 'mml' takes no facets, found facet '{(*facets, *settings.covariates)[0]}'; wanted "
+            "facets=() (--facets '') or method 'nuts'"
         )
-    present = facet_names(data) if facets is None else ()
-    if not present:
-        return data, ()
-    note = f"Method mml takes abilities as Normal(0, 1): the facets {', '.join(present)} were left out."
+    present = [name for name in facet_names(data) if name not in settings.covariates]
+    if settings.facets is not None or not present:
+        return data, facets
+    way = "" if settings.model == RATINGS else " (name them for a latent regression)"
+    note = f"Method mml takes students as one population: the facets {', '.join(present)} were left out{way}."
     return replace(data, notes=(*data.notes, note)), ()
 
 

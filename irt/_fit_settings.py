@@ -43,10 +43,10 @@ class FitSettings:
     )
     method: str = option("nuts", "estimation method: nuts, map, laplace, mml or svi")
     facets: Sequence[str] | None = option(
-        None, "facet columns whose effects make up ability; None: every facet of the table, (): none"
+        None, "facet columns whose effects make up ability; None: every facet of the table (mml: none), (): none"
     )
     interactions: Sequence[Sequence[str]] = option((), "facets whose combinations have effects of their own")
-    covariates: Sequence[str] = option((), "columns of numbers with a smooth effect")
+    covariates: Sequence[str] = option((), "columns of numbers with a smooth effect (mml: a straight line)")
     options: Options = option(  # noqa: RUF009 - a field
         4, "choices per item (a number, a list or a mapping); guessing is centred on 1/options"
     )

@@ -210,16 +210,21 @@ def flattening(draws: Mapping[str, Floats]) -> Floats | float:
     return np.sqrt(1 + MARGINAL * np.sum(np.square(scales), axis=0)) if scales else 1.0
 
 
+def centre_and_unit(theta: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation `[D]` of abilities `[D, S]` over the students: the reported scale's 0 and 1."""
+    centre = theta.mean(axis=1)
+    unit = np.sqrt(np.mean((theta - centre[:, None]) ** 2, axis=1))
+    return centre, np.maximum(unit, SMALLEST_UNIT)
+
+
 def report_scale(raw: RawDraws, design: Design) -> dict[str, Floats]:
     """Draws on the reported scale by name: `a b c d` `[D, I]`, `theta` `[D, S]`, `effect.NAME` `[D, L]`, `scale.NAME`,
     `residual_scale`, `spread_a`, `spread_b`, `centre_b` and, in logits, `item_effect_scale.FACET` `[D]`.
     """
     if design.terms:
-        centre = raw.theta.mean(axis=1)
-        unit = np.sqrt(np.mean((raw.theta - centre[:, None]) ** 2, axis=1))
+        centre, unit = centre_and_unit(raw.theta)
     else:
-        centre, unit = np.zeros(len(raw.theta)), raw.residual_scale
-    unit = np.maximum(unit, SMALLEST_UNIT)
+        centre, unit = np.zeros(len(raw.theta)), np.maximum(raw.residual_scale, SMALLEST_UNIT)
     column = unit[:, None]
     b, theta = raw.b - centre[:, None], raw.theta - centre[:, None]
     b /= column

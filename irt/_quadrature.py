@@ -45,28 +45,45 @@ class Posterior(NamedTuple):
 
 
 def nodes_for(
-    items: Items, trials: float | Floats = 1.0, bound: float = BOUND, steps_per_sd: float = STEPS_PER_SD
+    items: Items,
+    trials: float | Floats = 1.0,
+    bound: float = BOUND,
+    steps_per_sd: float = STEPS_PER_SD,
+    least_sd: float = 1.0,
 ) -> Floats:
     """Equally spaced abilities from `-bound` to `bound`, fine enough for the most informed student.
 
-    `trials` is the largest number of trials of an answer, or that of each item `[I]`.
+    `trials` is the largest number of trials of an answer, or that of each item `[I]`; `least_sd` is the population's
+    standard deviation (the least of several).
     """
     coarse = np.linspace(-bound, bound, FEWEST)
     total = np.sum(items.information(coarse[:, None]) * trials, axis=1)
-    narrowest = 1.0 / np.sqrt(1.0 + float(total.max()))
+    narrowest = 1.0 / np.sqrt(1.0 / least_sd**2 + float(total.max()))
     widest_step = 2 * BOUND / (FEWEST - 1)
     step = min(narrowest / steps_per_sd, widest_step)
     return np.linspace(-bound, bound, min(int(np.ceil(2 * bound / step - 1e-9)) | 1, MOST))
 
 
-def bound_for(mean: Floats, sd: Floats) -> float:
-    """Half-width that holds every posterior of these moments `[S]`: six of its, or of the population's, deviations."""
+def bound_for(mean: Floats, sd: Floats, most: float = BOUND) -> float:
+    """Half-width that holds every posterior of these moments `[S]`: six of its deviations, or the population's.
+
+    `most` is that of the population.
+    """
     reach = np.abs(mean)
-    return float(max(np.max(np.minimum(reach + 6 * sd, BOUND)), np.max(reach + 5 * sd), 3.0))
+    return float(max(np.max(np.minimum(reach + 6 * sd, most)), np.max(reach + 5 * sd), 3.0))
 
 
-def posterior(successes: Floats, attempts: Floats, items: ItemParameters, nodes: Floats | None = None) -> Posterior:
+def posterior(
+    successes: Floats,
+    attempts: Floats,
+    items: ItemParameters,
+    nodes: Floats | None = None,
+    mean: Floats | float = 0.0,
+    sd: Floats | float = 1.0,
+) -> Posterior:
     """Posterior of ability over the nodes; counts `[S, I]`, a cell with no attempts was not asked.
+
+    Ability is Normal(mean, sd) beforehand, `[S]` each where students differ.
 
     Binomial coefficients are left out of the marginal likelihood.
     """
@@ -76,12 +93,15 @@ def posterior(successes: Floats, attempts: Floats, items: ItemParameters, nodes:
     # A success where log P is -inf is impossible, its absence costs nothing: the product must not be 0 times -inf.
     right, wrong = np.maximum(right, -1e6), np.maximum(wrong, -1e6)
     joint = successes @ right.T + (attempts - successes) @ wrong.T
-    return weigh(joint, nodes)
+    return weigh(joint, nodes, mean, sd)
 
 
-def weigh(joint: Floats, nodes: Floats) -> Posterior:
-    """Posterior from log-likelihoods `[S, Q]` at equally spaced nodes; `joint` is overwritten."""
-    joint += log_weights(nodes)
+def weigh(joint: Floats, nodes: Floats, mean: Floats | float = 0.0, sd: Floats | float = 1.0) -> Posterior:
+    """Posterior from log-likelihoods `[S, Q]` at equally spaced nodes, of abilities that are Normal(mean, sd).
+
+    `joint` is overwritten.
+    """
+    joint += log_weights(nodes, mean, sd)
     top = joint.max(axis=1, keepdims=True)
     joint -= top
     np.exp(joint, out=joint)
@@ -90,7 +110,8 @@ def weigh(joint: Floats, nodes: Floats) -> Posterior:
     return Posterior(nodes, joint, np.asarray((np.log(total) + top)[:, 0]))
 
 
-def log_weights(nodes: Floats) -> Floats:
-    """Log of the standard normal density times the step, at equally spaced nodes `[Q]`."""
+def log_weights(nodes: Floats, mean: Floats | float = 0.0, sd: Floats | float = 1.0) -> Floats:
+    """Log of the density of Normal(mean, sd) times the step, at equally spaced nodes `[Q]`; of many, `[S, Q]`."""
     step = float(nodes[-1] - nodes[0]) / (len(nodes) - 1)
-    return np.asarray(-0.5 * nodes**2 + np.log(step / np.sqrt(2 * np.pi)))
+    mean, sd = np.asarray(mean)[..., None], np.asarray(sd)[..., None]
+    return np.asarray(-0.5 * ((nodes - mean) / sd) ** 2 + np.log(step / np.sqrt(2 * np.pi) / sd))

@@ -298,4 +298,5 @@ def require_estimable(data: ResponseMatrix, prefix: str = "") -> None:
         ("item", data.items, asked.any(axis=0)),
     ):
         if not answered.all():
-            raise ValueError(f"{prefix}{kind} '{names[int(np.argmin(answered))]}' has no answers")
+            way = "; wanted data.select(data.answered_items)" if kind == "item" and not prefix else ""
+            raise ValueError(f"{prefix}{kind} '{names[int(np.argmin(answered))]}' has no answers{way}")

@@ -76,6 +76,11 @@ class ResponseMatrix:
             return self.scores / self.top
         return self.scores if self.trials is None else self.scores / np.where(self.asked, self.trials, np.nan)
 
+    @property
+    def answered_items(self) -> tuple[str, ...]:
+        """Items that somebody was asked; of some of the students, as of `irt.connected_students`, not all may be."""
+        return tuple(self.items[index] for index in np.flatnonzero(self.asked.any(axis=0)))
+
     def select(self, items: Sequence[str]) -> ResponseMatrix:
         """The table of these items, in this order; ValueError names an item it does not hold."""
         columns = positions("item", self.items, items)

@@ -225,25 +225,23 @@ class Fit:
             total += items.share(theta[:, None])
         return total / len(thin["theta"])
 
-    def contrast(self, facet: str, level_a: str, level_b: str) -> Estimate:
+    def contrast(self, facet: str, level_a: str, level_b: str, *, logits: bool = False) -> Estimate:
         """Effect of `level_a` minus that of `level_b`; ValueError names an unknown facet or level.
 
-        Of an interaction (`"llm:retriever"`, levels `"a x b"`): of the whole combinations, their facets included.
+        Of an interaction (`"llm:retriever"`, levels `"a x b"`): of the whole combinations, their facets included. The
+        levels of a covariate are any numbers within its range, read between its values along straight lines. In
+        standard deviations of these students, or in `logits` of an item of typical (geometric mean) discrimination.
         """
         term = self.design.term(facet)
-        level_a, level_b = str(level_a), str(level_b)
-        for level in (level_a, level_b):
-            if level not in term.levels:
-                raise ValueError(f"unknown level '{level}' of facet '{facet}'; it has {', '.join(term.levels)}")
-        first, second = term.levels.index(level_a), term.levels.index(level_b)
+        weights = term.weights(str(level_a)) - term.weights(str(level_b))
         draws, point = self.design.worth(facet, self.draws), self.design.worth(facet, self.point)
-        return self.summary(draws[:, first] - draws[:, second], float(point[first] - point[second]))
+        return self._difference(draws @ weights, float(point @ weights), logits)
 
-    def compare_students(self, student_a: str, student_b: str) -> Estimate:
-        """Ability of one student minus that of another, with correlated uncertainty."""
+    def compare_students(self, student_a: str, student_b: str, *, logits: bool = False) -> Estimate:
+        """Ability of one student minus that of another, with correlated uncertainty; `logits` as in `contrast`."""
         first, second = positions("student", self.data.students, (student_a, student_b))
         theta, point = self.draws["theta"], self.point["theta"]
-        return self.summary(theta[:, first] - theta[:, second], float(point[first] - point[second]))
+        return self._difference(theta[:, first] - theta[:, second], float(point[first] - point[second]), logits)
 
     def probability_best(self, facet: str) -> pd.DataFrame:
         """`level,probability` of having the largest effect of the facet, most probable first.
@@ -366,6 +364,13 @@ class Fit:
             **{name: list(getattr(self, name)) for name in SENTENCES},
             "versions": {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES},
         }
+
+    def _difference(self, draws: Floats, point: float, logits: bool) -> Estimate:
+        """Summary of a difference of abilities, drawn `[D]`."""
+        if not logits:
+            return self.summary(draws, point)
+        typical, estimated = (np.exp(np.log(np.abs(values["a"])).mean(axis=-1)) for values in (self.draws, self.point))
+        return self.summary(draws * typical, point * float(estimated))
 
     def _threshold_columns(self, items: GradedParameters) -> dict[str, object]:
         columns: dict[str, object] = {}

@@ -33,7 +33,7 @@ def load_fit(folder: str | Path) -> Fit:
         )
     facets, covariates = said["facets"], said.get("covariates", ())
     arrays = posterior_file.read(folder / "posterior.nc", (*facets, *covariates))
-    design = build_design(arrays.data, facets, said["interactions"], covariates)
+    design = build_design(arrays.data, facets, said["interactions"], covariates, said["method"] == "mml")
     design = replace(design, item_facets=tuple(said.get("item_facets", ())))
     sentences: dict[str, Any] = {name: tuple(said.get(name, ())) for name in SENTENCES}
     return Fit(design=design, **arrays._asdict(), **sentences, **{name: said[name] for name in AS_SAVED})

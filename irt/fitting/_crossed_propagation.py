@@ -42,7 +42,7 @@ def find_crossed(problem: Problem, settings: FitSettings, progress: Progress | N
     evidence = Evidence(problem)
     settled = evidence.climb(progress)
     vectors, weights = sampled_scales(evidence.height, *evidence.normal(), settings.seed, progress)
-    draws = _Draws(evidence, np.random.default_rng([settings.seed, 4]))
+    draws = _ApproximateDraws(evidence, np.random.default_rng([settings.seed, 4]))
     draws.take(vectors, weights, draws_for(problem))
     reported = report_scale(draws.joined(), problem.design)
     effective, warnings = float(1.0 / np.sum(weights**2)), []
@@ -197,7 +197,7 @@ class Evidence:
         return np.concatenate(parts) + prior
 
 
-class _Draws:
+class _ApproximateDraws:
     """Draws from the Gaussians at sampled scales, and what they say of answers and of the effects on items."""
 
     def __init__(self, evidence: Evidence, rng: np.random.Generator) -> None:

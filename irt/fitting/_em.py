@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from irt._quadrature import BOUND, bound_for, nodes_for, weigh
+from irt._quadrature import BOUND, Posterior, bound_for, nodes_for, weigh
 from irt._responses import Floats
 from irt.fitting._coordinates import Curves, curves, gradient_and_information, to_items
 from irt.fitting._estimation_outcome import Progress, tell
@@ -50,12 +50,25 @@ FAR = 7.0
 """Logit beyond which an asymptote without prior is at its bound."""
 
 
+class Population(NamedTuple):
+    """Means and standard deviations `[R]` of the populations that the students of each row come from."""
+
+    mean: Floats
+    sd: Floats
+
+    @property
+    def reach(self) -> float:
+        """Ability beyond which nobody is."""
+        return float(np.max(np.abs(self.mean) + BOUND * self.sd))
+
+
 @dataclass(frozen=True)
 class AnswerPatterns:
     """Answers with repeated rows counted once.
 
     `successes` `[R, I]` of the distinct rows, `counts` `[R]` how often each occurs, `row_of` `[S]` each student's row.
     `attempts` is `[R, I]`, or None when all students had the same `trials` `[I]` (the most of each item otherwise).
+    `population` is that of each row, None where all are Normal(0, 1).
     """
 
     successes: Floats
@@ -63,6 +76,19 @@ class AnswerPatterns:
     trials: Floats
     counts: Floats
     row_of: NDArray[np.int64]
+    population: Population | None = None
+
+    def weighed(self, joint: Floats, nodes: Floats, rows: slice | NDArray[np.int64]) -> Posterior:
+        """Posteriors of `rows` from their log-likelihoods at the nodes, which are overwritten."""
+        if self.population is None:
+            return weigh(joint, nodes)
+        return weigh(joint, nodes, *(part[rows] for part in self.population))
+
+    def standardised(self, mean: Floats, sd: Floats) -> tuple[Floats, Floats]:
+        """Moments of ability `[R]` in standard deviations from the mean of each row's population."""
+        if self.population is None:
+            return mean, sd
+        return (mean - self.population.mean) / self.population.sd, sd / self.population.sd
 
 
 class Expectation(NamedTuple):
@@ -98,15 +124,18 @@ class Climb(NamedTuple):
     settled: bool
 
 
-def compress(successes: Floats, attempts: Floats) -> AnswerPatterns:
-    """The table, with repeated rows joined where that saves a fifth of the work or more."""
-    key = np.random.default_rng(0).random((2, successes.shape[1]))
-    _, first, row_of, counts = np.unique(
-        successes @ key[0] + attempts @ key[1], return_index=True, return_inverse=True, return_counts=True
-    )
+def compress(successes: Floats, attempts: Floats, described: Floats | None = None) -> AnswerPatterns:
+    """The table, with repeated rows joined where that saves a fifth of the work or more.
+
+    Rows repeat where what the students are `described` by `[S, P]` does so, too.
+    """
+    tables = (successes, attempts) if described is None else (successes, attempts, described)
+    rng = np.random.default_rng(0)
+    key = np.sum([table @ rng.random(table.shape[1]) for table in tables], axis=0)
+    _, first, row_of, counts = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     # Equal rows have equal keys; two different ones share a key too rarely, but not never, to be trusted unseen.
     worth = len(first) <= 0.8 * len(successes)
-    if not (worth and all(np.array_equal(table[first][row_of], table) for table in (successes, attempts))):
+    if not (worth and all(np.array_equal(table[first][row_of], table) for table in tables)):
         first = row_of = np.arange(len(successes))
         counts = np.ones(len(successes), dtype=np.int64)
     asked = None if np.all(attempts == attempts[0]) else attempts[first]
@@ -125,7 +154,7 @@ def expect(table: AnswerPatterns, x: Floats, nodes: Floats) -> Expectation:
         successes, counts = table.successes[part], table.counts[part]
         joint = successes @ at.log_odds.T
         joint += base if table.attempts is None else table.attempts[part] @ at.log_wrong.T
-        found = weigh(joint, nodes)
+        found = table.weighed(joint, nodes, part)
         total += float(counts @ found.log_marginal)
         mean[part], sd[part] = found.mean, found.sd
         weights = found.weights
@@ -203,12 +232,14 @@ def nodes_of(
     table: AnswerPatterns, x: Floats, state: ClimbState | None = None, current: Floats | None = None
 ) -> Floats:
     """Nodes for the posteriors at `x`; the current ones when they are fine and wide enough and not far too many."""
+    people = table.population
+    most, least_sd = (BOUND, 1.0) if people is None else (people.reach, float(people.sd.min()))
     if state is None or current is None:
-        return nodes_for(to_items(x), table.trials, BOUND, STEPS_PER_SD)
-    wanted, bound = bound_for(state.mean, state.sd), float(current[-1])
+        return nodes_for(to_items(x), table.trials, most, STEPS_PER_SD, least_sd)
+    wanted, bound = bound_for(state.mean, state.sd, most), float(current[-1])
     if not 0.8 * bound <= wanted <= bound:
-        bound = 1.15 * wanted if wanted > BOUND else min(1.15 * wanted, BOUND)
-    nodes = nodes_for(to_items(x), table.trials, bound, STEPS_PER_SD)
+        bound = 1.15 * wanted if wanted > most else min(1.15 * wanted, most)
+    nodes = nodes_for(to_items(x), table.trials, bound, STEPS_PER_SD, least_sd)
     fits = bound == float(current[-1]) and 0.6 * len(current) <= len(nodes) <= len(current)
     return current if fits else nodes
 
@@ -218,9 +249,9 @@ def _expansion(
 ) -> ClimbState | None:
     """An EM step with ability's mean and spread estimated too, then absorbed by the items; None if it does not pay."""
     x = state.x + shortened(state.blocks.solve(held(state)))
-    total = float(table.counts.sum())
-    centre = float(table.counts @ state.mean) / total
-    spread = float(np.sqrt(table.counts @ (state.sd**2 + (state.mean - centre) ** 2) / total))
+    total, (mean, sd) = float(table.counts.sum()), table.standardised(state.mean, state.sd)
+    centre = float(table.counts @ mean) / total
+    spread = float(np.sqrt(table.counts @ (sd**2 + (mean - centre) ** 2) / total))
     x[1] += centre * x[0]
     x[0] *= spread
     new = evaluate(table, within(x), nodes, shared, penalty)

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from irt._quadrature import weigh
 from irt._responses import Floats
 from irt.fitting._coordinates import ROWS, Curves, curvature, curves, gradient_and_information, score_weights
 from irt.fitting._em import AnswerPatterns, shortened, within
@@ -116,7 +115,8 @@ def item_alone(table: AnswerPatterns, joint: Floats, at: Curves, item: int) -> I
     for n, k in np.unique(np.stack([asked, right], axis=1)[asked > 0], axis=0):
         rows = np.flatnonzero((asked == n) & (right == k))
         others = joint[rows] - (k * at.log_odds[:, item] + n * at.log_wrong[:, item])
-        groups.append(ItemAnswerGroup(float(k), float(n), rows, table.counts[rows], weigh(others, at.nodes).weights))
+        weights = table.weighed(others, at.nodes, rows).weights
+        groups.append(ItemAnswerGroup(float(k), float(n), rows, table.counts[rows], weights))
     return ItemAlone(at.nodes, tuple(groups))
 
 

@@ -315,7 +315,7 @@ def _to_raw(problem: Problem, scales: Scales, w: Floats, x: Floats) -> RawDraws:
     count = len(x)
     items, _ = parameters(problem, scales, x)
     terms, full = problem.design.terms, np.full(count, 1.0)
-    groups = np.split(w, np.cumsum([len(term.levels) for term in terms]), axis=1)[:-1]
+    groups = np.split(w, np.cumsum([term.root.shape[1] for term in terms]), axis=1)[:-1]
     return RawDraws(
         *items,
         theta=loadings_of(problem, scales).ability(w),

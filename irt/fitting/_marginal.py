@@ -1,5 +1,7 @@
 """Method `mml`: marginal maximum likelihood over a Normal(0, 1) population (Bock & Aitkin 1981).
 
+With facets or covariates the population's mean depends on them (`irt.fitting._latent_regression`).
+
 Slopes and intercepts are estimated by maximum likelihood with errors from the observed information, as long as the
 answers hold all items. A prior comes in where they cannot: on items that all or none solved, on items whose estimates
 run off to infinity, and on all items when such run off again and again. It is weak as long as such items are few:
@@ -35,6 +37,7 @@ from irt.fitting._coordinates import SHARED, item_errors, to_items
 from irt.fitting._em import AnswerPatterns, compress
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress
 from irt.fitting._graded_marginal import fit_marginal
+from irt.fitting._latent_regression import Regressed, around_coefficients, on_report_scale, regress
 from irt.fitting._marginal_maximum import MarginalMaximum, constant, estimate, estimate_population
 from irt.fitting._observed_information import InverseInformation
 from irt.fitting._plausible_values import draw
@@ -55,18 +58,21 @@ def find_marginal(problem: Problem, settings: FitSettings, progress: Progress | 
     """Maximise the marginal likelihood; draw items from its curvature and abilities from their posteriors."""
     if problem.ratings is not None:
         return fit_marginal(*problem.ratings, problem.items, settings, progress)
-    table = compress(problem.successes, problem.attempts)
     few = problem.own_guessing and len(problem.attempts) < FEW_STUDENTS
     whole = settings.priors is not None or few
-    found = estimate_population(table, problem, progress) if whole else estimate(table, problem, progress)
-    loose, pull = found.rescued & ~constant(problem), 0.0 if whole else _pull(problem, found)
+    at = _maximum(problem, whole, progress)
+    loose, pull = at.found.rescued & ~constant(problem), 0.0 if whole else _pull(problem, at.found)
     if pull > MOST_PULL:
-        found = estimate_population(table, problem, progress)
+        at = _maximum(problem, True, progress)
+    found, table = at.found, at.table
     state, fixed = found.climb.state, found.fixed
     covariance, means = _freed(found.curvature, fixed), _means(found)
     given, paths = _given_asymptotes(table, problem, found, covariance)
     rest = covariance if given.curvature is found.curvature else _freed(given.curvature, given.fixed)
-    draws = draw(given, rest, paths, settings.seed, means)
+    around = around_coefficients(at, given.curvature, given.fixed, settings.seed)
+    if around.moves is not None:
+        rest = rest + around.item_covariance
+    draws = draw(given, rest, paths, settings.seed, means, around.moves)
     items, errors = to_items(state.x if means is None else means), item_errors(state.x, covariance)
     if means is not None:
         errors = errors._replace(a=errors.a * items.a / state.x[0])
@@ -77,16 +83,26 @@ def find_marginal(problem: Problem, settings: FitSettings, progress: Progress | 
         rows[name] = point
         own = by_path if name in "cd" else np.zeros_like(by_path)
         spread[name] = np.where(own, draws[name].std(axis=0), error)
-    return EstimationOutcome(
+    outcome = EstimationOutcome(
         draws=draws,
         point=rows,
         errors=spread,
         log_likelihood=state.log_likelihood,
-        converged=found.converged,
+        converged=found.converged and at.has_residual,
         diagnostics=_diagnostics(problem, found),
-        warnings=tuple(_warnings(problem, found, loose, pull, few and settings.priors is None)),
+        warnings=tuple(_warnings(problem, at, loose, pull, few and settings.priors is None)),
         notes=(*_notes(problem, settings, found), *_endless(problem, paths, draws)),
     )
+    return on_report_scale(problem.design, outcome, at.coefficients, around.coefficients)
+
+
+def _maximum(problem: Problem, whole: bool, progress: Progress | None) -> Regressed:
+    """The maximum over items, and over coefficients where there are terms; `whole` puts priors on all items."""
+    find = estimate_population if whole else estimate
+    if problem.design.terms:
+        return regress(problem, lambda table, near: find(table, problem, progress, near), progress)
+    table = compress(problem.successes, problem.attempts)
+    return Regressed(np.zeros(0), find(table, problem, progress), table)
 
 
 def _pull(problem: Problem, found: MarginalMaximum) -> float:
@@ -109,6 +125,7 @@ def _means(found: MarginalMaximum) -> Floats | None:
 def _diagnostics(problem: Problem, found: MarginalMaximum) -> dict[str, float | int | str]:
     state, x = found.climb.state, found.climb.state.x
     parameters = x.size - sum(SHARED[problem.model]) * (x.shape[1] - 1)
+    parameters += sum(term.freedom for term in problem.design.terms)
     said: dict[str, float | int | str] = {
         "iterations": len(found.climb.values) - len(found.climb.renewed),
         "nodes": len(found.climb.nodes),
@@ -141,8 +158,8 @@ def _given_asymptotes(
     return given, profiles(fitted, given, np.sqrt(np.einsum("ikk->ki", covariance)))
 
 
-def _warnings(problem: Problem, found: MarginalMaximum, loose: Mask, pull: float, few: bool) -> list[str]:
-    said = []
+def _warnings(problem: Problem, at: Regressed, loose: Mask, pull: float, few: bool) -> list[str]:
+    said, found = [], at.found
     if few:
         said.append(
             f"{len(problem.attempts)} students are too few for maximum likelihood of {problem.model}: these are "
@@ -165,6 +182,11 @@ def _warnings(problem: Problem, found: MarginalMaximum, loose: Mask, pull: float
         )
     if found.population is not None and not found.population.settled:
         said.append("Not converged: the spreads of the items' priors did not settle; use method 'map' or 'nuts'.")
+    elif not at.has_residual:
+        said.append(
+            "Not converged: the facets explain all differences between students, so that no residual of a population "
+            "is left to estimate; use method 'map' or 'nuts'."
+        )
     elif not found.converged:
         said.append(
             f"Not converged: a log-likelihood {found.gain_left:.2g} higher and steps of {found.step_left:.2g} are left "

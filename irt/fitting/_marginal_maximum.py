@@ -53,15 +53,20 @@ class MarginalMaximum(NamedTuple):
         return settled and self.gain_left < 1e-3 and self.step_left < 1e-4
 
 
-def estimate(table: AnswerPatterns, problem: Problem, progress: Progress | None = None) -> MarginalMaximum:
-    """Climb, judge by the exact information, and rescue by priors what the answers cannot hold."""
+def estimate(
+    table: AnswerPatterns, problem: Problem, progress: Progress | None = None, near: Floats | None = None
+) -> MarginalMaximum:
+    """Climb, judge by the exact information, and rescue by priors what the answers cannot hold.
+
+    The climb begins at coordinates `near` `[K, I]`, where they are known.
+    """
     start, shared = starting_point(problem), SHARED[problem.model]
     # Constant items have no maximum without a prior.
     with_prior = np.full(start.shape, False) | constant(problem)
     with_prior[0] &= problem.free_a
     rescued = np.zeros(start.shape[1], dtype=np.bool_)
-    x, unit = start, _typical_slope(start, rescued)
-    best = None
+    x = start if near is None else near
+    unit, best = _typical_slope(x, rescued), None
     for attempt in range(RESCUES):
         penalty = penalty_of(problem, with_prior, unit)
         top = climb(table, x, shared, penalty, progress)
@@ -85,9 +90,11 @@ def estimate(table: AnswerPatterns, problem: Problem, progress: Progress | None 
     return best
 
 
-def estimate_population(table: AnswerPatterns, problem: Problem, progress: Progress | None = None) -> MarginalMaximum:
+def estimate_population(
+    table: AnswerPatterns, problem: Problem, progress: Progress | None = None, near: Floats | None = None
+) -> MarginalMaximum:
     """The mode of items that are a population, at its estimated spreads, whose uncertainty is in the curvature."""
-    found = settle(table, problem, _upright(problem, starting_point(problem)), progress)
+    found = settle(table, problem, _upright(problem, starting_point(problem) if near is None else near), progress)
     rescued = np.zeros(found.top.state.x.shape[1], dtype=np.bool_)
     result, _ = _judge(table, found.top, SHARED[problem.model], found.prior, rescued)
     if result is None:

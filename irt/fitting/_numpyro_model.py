@@ -70,7 +70,7 @@ class ModelStructure(ItemModel):
 
 class ModelInputs(NamedTuple):
     """What a compiled program is given: counts `[S, I]` (of ratings: thresholds reached and fallen short of
-    `[S, I K]`), levels `[S]` and root `[L, L]` per term, the centre of guessing `[I]` (`[1]` where it is shared), and
+    `[S, I K]`), levels `[S]` and root `[L, W]` per term, the centre of guessing `[I]` (`[1]` where it is shared), and
     what only some have: answers per inner category of ratings `[I, K - 1]`, and the rows `[B]` of the students whose
     answers stand for all.
     """

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.linalg.blas import dsyrk
 
-from irt._quadrature import weigh
 from irt._responses import Floats
 from irt.fitting._coordinates import ROWS, curvature, curves, normals, score_weights
 from irt.fitting._em import AnswerPatterns, chunks, expect
@@ -63,10 +62,10 @@ def observe(
     rows, lost = [released], np.zeros((x.size, x.size) if not small else (1, 1), order="F")
     for part in chunks(len(table.counts), len(nodes)):
         weight = np.sqrt(table.counts[part])[:, None, None]
-        for degree, (scores, sd) in enumerate(_scores(table, x, nodes, part), start=1):
+        for degree, (scores, tilted) in enumerate(score_coefficients(table, x, nodes, part), start=1):
             scores *= free
             if degree == 1:
-                slopes[part] = scores * sd[:, None, None]
+                slopes[part] = scores * (tilted @ nodes)[:, None, None]
             scores *= weight
             if small:
                 rows.append(scores)
@@ -86,13 +85,15 @@ def _complete(table: AnswerPatterns, x: Floats, nodes: Floats, penalty: Prior) -
     return curvature(found.at, found.right, found.asked) + penalty.information(x, observed=True)
 
 
-def _scores(table: AnswerPatterns, x: Floats, nodes: Floats, part: slice) -> Iterator[tuple[Floats, Floats]]:
-    """Coefficients `[R, K, I]` of the complete-data scores, degree by degree, with the posterior sds `[R]`."""
+def score_coefficients(table: AnswerPatterns, x: Floats, nodes: Floats, part: slice) -> Iterator[tuple[Floats, Floats]]:
+    """Coefficients `[R, K, I]` of the complete-data scores, degree by degree.
+
+    With them the posterior times the polynomial `[R, Q]`, whose sum with any function of ability is its coefficient.
+    """
     at = curves(x, nodes)
     successes = table.successes[part]
     attempts = np.broadcast_to(table.trials, successes.shape) if table.attempts is None else table.attempts[part]
-    found = weigh(successes @ at.log_odds.T + attempts @ at.log_wrong.T, nodes)
-    sd = np.maximum(found.sd, 1e-12)
+    found = table.weighed(successes @ at.log_odds.T + attempts @ at.log_wrong.T, nodes, part)
     weights = score_weights(at)
     before, now, norm = np.zeros_like(found.weights), np.ones_like(found.weights), np.zeros(len(successes))
     for _ in range(min(DEGREES, len(nodes) - 1)):
@@ -106,7 +107,7 @@ def _scores(table: AnswerPatterns, x: Floats, nodes: Floats, part: slice) -> Ite
             weighted = tilted * nodes**power if power else tilted
             rise = weighted @ plus if isinstance(plus, np.ndarray) else plus * weighted.sum(axis=1)[:, None]
             scores[:, row] = successes * rise - attempts * (weighted @ minus)
-        yield scores, sd
+        yield scores, tilted
 
 
 def _next_polynomial(

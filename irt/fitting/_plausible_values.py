@@ -7,6 +7,8 @@ estimates (a normal slope would cross 0, and difficulties with it infinity); abi
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from irt._quadrature import posterior
@@ -16,28 +18,48 @@ from irt.fitting._asymptote_profiles import FittedMaximum
 from irt.fitting._coordinates import normal_draws, normals, signed_draws, to_items, uniforms
 from irt.fitting._em import AnswerPatterns, chunks
 
+
+class Moves(NamedTuple):
+    """Draws of what else is estimated: how they move items' coordinates `[D, K, I]` and expected abilities `[R, D]`."""
+
+    items: Floats
+    abilities: Floats
+
+
 DRAWS, FEWEST_DRAWS = 2000, 400
 """Draws where the table allows, and where it is largest."""
 CELLS = 12_000_000
 """Most numbers the draws may hold; large tables take fewer draws."""
 
 
+def draws_of(table: AnswerPatterns) -> int:
+    """How many draws a table of this size gets."""
+    return int(np.clip(CELLS // (4 * len(table.trials) + len(table.row_of)), FEWEST_DRAWS, DRAWS))
+
+
 def draw(
-    fitted: FittedMaximum, covariance: Floats, paths: list[Path], seed: int, point: Floats | None = None
+    fitted: FittedMaximum,
+    covariance: Floats,
+    paths: list[Path],
+    seed: int,
+    point: Floats | None = None,
+    moves: Moves | None = None,
 ) -> dict[str, Floats]:
     """Draws by name: `a b c d` `[D, I]` and `theta` `[D, S]`.
 
-    `covariance` `[I, K, K]` is that of each item's coordinates. Those held in `fitted`, asymptotes at or near a bound,
-    are drawn along their `paths`. Items of a population are drawn around `point` `[K, I]`, normal in what has
-    the population's prior.
+    `covariance` `[I, K, K]` is that of each item's coordinates, `moves` of what is estimated besides included. Those
+    held in `fitted`, asymptotes at or near a bound, are drawn along their `paths`. Items of a population are drawn
+    around `point` `[K, I]`, normal in what has the population's prior.
     """
     table, state = fitted.table, fitted.state
-    rng = np.random.default_rng(seed)
-    students, items = len(table.row_of), state.x.shape[1]
-    count = int(np.clip(CELLS // (4 * items + students), FEWEST_DRAWS, DRAWS))
+    rng, count = np.random.default_rng(seed), draws_of(table)
     shift = fitted.curvature.draw(rng, count)
     shift[:, fitted.fixed] = 0.0
+    if moves is not None:
+        shift += moves.items
     moved = fitted.ability_slopes.reshape(len(table.counts), -1) @ shift.reshape(count, -1).T
+    if moves is not None:
+        moved += moves.abilities
     if paths:
         # Roots beyond a bound put the asymptote there.
         roots = np.stack([np.clip(normals(rng, 1, count)[0], path.roots[0], path.roots[-1]) for path in paths])
@@ -62,7 +84,8 @@ def _plausible(table: AnswerPatterns, x: Floats, nodes: Floats, moved: Floats, r
     for part in chunks(len(table.counts), len(nodes)):
         successes = table.successes[part]
         attempts = np.broadcast_to(table.trials, successes.shape) if table.attempts is None else table.attempts[part]
-        at = posterior(successes, attempts, items, nodes)
+        population = () if table.population is None else (own[part] for own in table.population)
+        at = posterior(successes, attempts, items, nodes, *population)
         rises = np.zeros((len(successes), len(edges)))
         np.cumsum(at.weights, axis=1, out=rises[:, 1:])
         # A step is spread evenly, which adds its variance, step^2/12.

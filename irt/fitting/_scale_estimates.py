@@ -82,7 +82,7 @@ def starting(problem: Problem) -> Scales:
 def updated(problem: Problem, scales: Scales, point: Point, variances: Point) -> Scales:
     """EM step: each scale from the expected sum of squares it governs, with its prior on the log scale."""
     priors, design, variance = problem.priors, problem.design, variances.x
-    *groups, rest = np.split(point.w**2 + variances.w, np.cumsum([len(term.levels) for term in design.terms]))
+    *groups, rest = np.split(point.w**2 + variances.w, np.cumsum([term.root.shape[1] for term in design.terms]))
     prior = prior_densities.term_scale(priors)
     squares = [scale**2 * group.sum() for scale, group in zip(scales.terms, groups, strict=True)]
     terms = tuple(_scale_mode(len(group), each, prior) for group, each in zip(groups, squares, strict=True))
@@ -113,7 +113,7 @@ def leapt(scales: Scales, change: Floats, last: Floats) -> Scales:
 
 def recoordinated(problem: Problem, point: Point, old: Scales, new: Scales) -> Point:
     """The same abilities and item parameters in the coordinates of the new scales."""
-    sizes = [len(term.levels) for term in problem.design.terms]
+    sizes = [term.root.shape[1] for term in problem.design.terms]
     ratios = np.divide([*old.terms, old.residual], [*new.terms, new.residual])
     x, row = point.x.copy(), int(problem.free_a)
     if problem.free_a:

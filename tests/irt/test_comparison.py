@@ -51,6 +51,32 @@ def test_levels_compare_as_their_contrast(fit: irt.Fit) -> None:
     assert result.test.unit == "pairs"
 
 
+def test_logits_are_differences_on_an_item_of_typical_discrimination(fit: irt.Fit) -> None:
+    typical = np.exp(np.log(fit.draws["a"]).mean(axis=1))
+    drawn = (fit.draws["effect.icl"][:, 0] - fit.draws["effect.icl"][:, 2]) * typical
+    result = compare(fit, "icl0", "icl2")
+    assert result.logits.sd == pytest.approx(drawn.std(ddof=1))
+    assert (result.logits.low, result.logits.high) == pytest.approx(tuple(np.quantile(drawn, [0.05, 0.95])))
+    ratio = result.logits.estimate / result.ability.estimate
+    assert ratio == pytest.approx(np.exp(np.log(fit.point["a"]).mean()))
+    assert f"({result.logits.text()} in logits)" in result.lines()[0]
+
+
+def test_two_students_are_no_scale_but_differ_in_logits() -> None:
+    rng = np.random.default_rng(0)
+    facets = pd.DataFrame({"llm": ["m", "n"]}, index=["x", "y"])
+    gaps = []
+    for share in (0.6, 0.9):
+        scores = np.stack([rng.random(60) < share, rng.random(60) < 0.3]).astype(float)
+        data = irt.ResponseMatrix(scores, ("x", "y"), tuple(f"q{i}" for i in range(60)), facets=facets)
+        fit = irt.fit(data, "1pl", "map", seed=0)
+        assert any("standard deviation of 2 students" in sentence for sentence in fit.warnings)
+        forced = fit.contrast("llm", "m", "n")
+        assert (forced.low, forced.high) == pytest.approx((2, 2))
+        gaps.append(fit.contrast("llm", "m", "n", logits=True).estimate)
+    assert gaps[1] > gaps[0] + 1
+
+
 def test_the_paired_test_is_the_exact_one_of_mcnemar() -> None:
     result = sign_test(np.array([1.0] * 9 + [-1.0] * 2 + [0.0] * 30))
     assert (result.a_better, result.b_better, result.same) == (9, 2, 30)

@@ -59,6 +59,22 @@ def test_a_covariate_borrows_strength_from_its_neighbours(table: tuple[irt.Respo
     assert errors[0] < 0.9 * errors[1]
 
 
-def test_mml_takes_no_covariate(table: tuple[irt.ResponseMatrix, np.ndarray]) -> None:
-    with pytest.raises(ValueError, match="method 'mml' takes no facets, found facet 'size'"):
-        irt.fit(table[0], method="mml", covariates=["size"])
+def test_a_covariate_of_many_values_takes_few_weights_and_is_recovered() -> None:
+    rng = np.random.default_rng(5)
+    size = np.sort(rng.normal(100, 15, 750)).round(4)
+    theta = np.sin((size - 100) / 15) + 0.5 * rng.standard_normal(750)
+    right = rng.random((750, 30)) < 1 / (1 + np.exp(-(theta[:, None] - rng.standard_normal(30))))
+    names, items = tuple(f"s{i}" for i in range(750)), tuple(f"q{i}" for i in range(30))
+    facets = pd.DataFrame({"size": size.astype(str)}, index=names)
+    fit = irt.fit(
+        irt.ResponseMatrix(right.astype(float), names, items, facets=facets), "1pl", "map", covariates=["size"]
+    )
+    assert fit.converged, fit.warnings
+    term = fit.design.term("size")
+    assert len(term.levels) > 700
+    assert term.root.shape[1] < 20
+    assert fit.residual_scale is not None
+    effect = fit.components["effect"].to_numpy()
+    truth = np.sin((np.array(term.levels, dtype=float) - 100) / 15) / theta.std()
+    assert np.sqrt(np.mean((effect - (truth - truth.mean())) ** 2)) < 0.08
+    assert fit.contrast("size", "120", "80").low > 0

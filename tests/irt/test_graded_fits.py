@@ -122,7 +122,7 @@ def test_right_and_wrong_answers_have_the_posterior_of_the_two_parameter_model()
 def test_maximum_likelihood_leaves_facets_out_and_says_so(sim: GradedSimulation) -> None:
     fit = irt.fit(sim.data, "grm", "mml")
     assert fit.design.terms == ()
-    assert "Method mml takes abilities as Normal(0, 1): the facets retriever, icl were left out." in fit.notes
+    assert "Method mml takes students as one population: the facets retriever, icl were left out." in fit.notes
     with pytest.raises(ValueError, match="takes no facets, found facet 'icl'; wanted facets"):
         irt.fit(sim.data, "grm", "mml", ["icl"])
 

@@ -292,11 +292,9 @@ def test_auto_with_priors_compares_maxima_and_estimates_with_the_priors() -> Non
     assert given.model_choice[0]["bic"] == pytest.approx(mml(data, "1pl").diagnostics["bic"])
 
 
-def test_facets_are_refused_when_named_and_left_out_when_not() -> None:
+def test_facets_are_left_out_when_not_named() -> None:
     data = irt.simulate(None, 15, facets={"llm": 3, "icl": 4}, seed=1).data
-    with pytest.raises(ValueError, match="method 'mml' takes no facets, found facet 'llm'"):
-        irt.fit(data, method="mml", facets=["llm"])
-    with pytest.raises(ValueError, match="found interaction"):
+    with pytest.raises(ValueError, match="names 'llm', which is not among the facets of the fit"):
         irt.fit(data, method="mml", interactions=[("llm", "icl")])
     with pytest.raises(ValueError, match="no backend 'numpyro'"):
         irt.fit(data, method="mml", backend="numpyro")

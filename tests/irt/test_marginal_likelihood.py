@@ -94,9 +94,10 @@ def test_both_forms_of_the_inverse_information_agree(model: str) -> None:
     dense = observe(answers, x, nodes, shared, prior, np.zeros_like(x)).curvature
     assert dense is not None
     from irt.fitting._item_blocks import ItemBlocks
-    from irt.fitting._observed_information import _complete, _scores
+    from irt.fitting._observed_information import _complete, score_coefficients
 
-    scores = np.concatenate([part for part, _ in _scores(answers, x, nodes, slice(0, len(answers.counts)))])
+    every = slice(0, len(answers.counts))
+    scores = np.concatenate([part for part, _ in score_coefficients(answers, x, nodes, every)])
     low, _ = _low_rank(ItemBlocks(_complete(answers, x, nodes, prior), shared), scores)
     assert low is not None
     np.testing.assert_allclose(low.covariance, dense.covariance, rtol=1e-5, atol=1e-7)

@@ -12,6 +12,7 @@ from irt._model import Priors, Problem, build_problem
 from irt._packed_answers import counted
 from irt._responses import Floats
 from irt.checks._convergence import mixing
+from irt.fitting import _laplace as laplace
 from irt.fitting import _nuts as nuts
 from irt.fitting._chains import Sampled
 
@@ -54,6 +55,31 @@ def test_trials_without_answers_leave_the_prior(tiny: Problem) -> None:
 
 
 @pytest.mark.validate
+def nearly_guttman(seed: int, flipped: float) -> irt.ResponseMatrix:
+    """Fifteen students by 56 items whose answers ability determines, but for a share that is flipped."""
+    rng = np.random.default_rng(seed)
+    theta, b = np.sort(rng.normal(size=15)), rng.normal(size=56)
+    right = (theta[:, None] > b) ^ (rng.random((15, 56)) < flipped)
+    return irt.ResponseMatrix(right.astype(float), tuple(f"s{i}" for i in range(15)), tuple(f"q{i}" for i in range(56)))
+
+
+@pytest.mark.parametrize(
+    ("seed", "flipped"), [(0, 0.06), *(pytest.param(seed, 0.03, marks=pytest.mark.validate) for seed in range(8))]
+)
+def test_a_table_near_guttmans_scale_is_sampled_without_divergence_at_once(seed: int, flipped: float) -> None:
+    fit = irt.fit(nearly_guttman(seed, flipped), "2pl", "nuts", seed=seed)
+    assert fit.converged, fit.warnings
+    assert fit.diagnostics["divergences"] == 0
+    assert not any("first run" in sentence for sentence in fit.notes)
+
+
+def test_smaller_steps_are_for_tables_that_abilities_nearly_determine() -> None:
+    tables = [nearly_guttman(0, 0.0), nearly_guttman(0, 0.06), irt.simulate(15, 56, seed=0).data]
+    problems = [build_problem(data, build_design(data), "2pl", 4, Priors()) for data in tables]
+    exact, near, usual = (nuts.uncertainty(problem, laplace.climb(problem)) for problem in problems)
+    assert 0 < exact < near < nuts.DETERMINED < usual < 1
+
+
 @pytest.mark.parametrize("model", ["1pl", "2pl", "3pl", "3pl-shared", "4pl", "factorial"])
 def test_pymc_and_numpyro_agree_within_monte_carlo_error(model: str) -> None:
     from irt.fitting import _pymc_model as pymc_model
