@@ -21,7 +21,6 @@ from irt._argument_checks import require_number, require_probability, require_wh
 from irt._model import flattening
 from irt._printing import json_record
 from irt._question_source import QuestionSource, drawn_sources, effect_variance
-from irt._responses import Floats
 from irt._result import Estimate, Fit, require_fit
 
 DESIGNS = ("paired", "independent")
@@ -244,7 +243,7 @@ def _one_question(
     gap (Connor 1987). Independent: two binomials.
     """
     if plan.scale == "ability":
-        error = sum(1.0 / source.information(each) for each in theta)
+        error = sum(1.0 / source.information(each).mean for each in theta)
         return theta[0] - theta[1], error, error
     first, second = (source.probability(each) for each in theta)
     p, q = float(source.weights @ first), float(source.weights @ second)
