@@ -19,10 +19,11 @@ from ragexam.report._page_parts import (
     TableCell,
     column_heads,
     number_cell,
-    percent_cell,
+    share_cell,
     table_row,
 )
 from ragexam.report._questions_section import LISTED
+from ragexam.report._response_scores import row_interval
 
 _STEM = 100
 """Characters of a question in the table of those that speak for and against a component."""
@@ -46,7 +47,8 @@ def variance_section(
     known = {one.facet: one for one in model.draws}
     compared = [one for one in verdicts if one.compared and one.facet in model.fit.design.item_facets]
     lines = [_outlook(model.fit, known[verdict.facet], verdict) for verdict in compared]
-    return PageSection(lines, tables=[_components(model.fit)], folded=[_level_questions(model, questions)])
+    of_levels = _level_questions(model, questions)
+    return PageSection(lines, tables=[_components(model.fit)], folded=[of_levels] if of_levels.rows else [])
 
 
 def _components(fit: Fit) -> PageTable:
@@ -55,16 +57,15 @@ def _components(fit: Fit) -> PageTable:
         table_row(
             _source(fit, row["source"], row["kind"]),
             number_cell(plain_number(row["variance"]), row["variance"]),
-            percent_cell(row["share"]),
-            number_cell(f"{percent(row['share_low'])} to {percent(row['share_high'])}", row["share_low"]),
+            share_cell(row_interval(row, "share", "share_low", "share_high")),
         )
         for row in records(fit.variance_components().table)
     )
     caption = (
-        "What differences between answers come from, in squared logits (90\u00a0% intervals): these components, bounds "
-        "included, on questions like these"
+        "What differences between answers come from: variances in squared logits and their shares (90\u00a0% "
+        "intervals), for these components, bounds included, on questions like these"
     )
-    return PageTable(caption, column_heads("source", "#variance", "#share", "#90\u00a0% interval"), rows)
+    return PageTable(caption, column_heads("source", "#variance", "#share"), rows)
 
 
 def _source(fit: Fit, source: str, kind: str) -> str:
@@ -89,24 +90,31 @@ def _outlook(fit: Fit, draws: LevelDraws, verdict: FacetVerdict) -> str:
     origin = max(records(study.sources), key=lambda row: float(row["share"]))
     now, doubled = study.table["right_order"]
     pair = joined([level_name(verdict.facet, level) for level in (verdict.best, verdict.runner_up or "")])
+    part = "most" if origin["share"] > 0.5 else "the largest part"
     return (
-        f"Between the {facet_plural(verdict.facet)} {pair}, {percent(origin['share'])} of the squared error comes from "
-        f"{_ORIGINS[origin['source']]}. An exam like this one puts them in their true order with probability "
-        f"{chance(now)}, one with {count} more questions with {chance(doubled)}. {_needed(fit, study)}"
+        f"Between the {facet_plural(verdict.facet)} {pair}, {part} of the uncertainty ({percent(origin['share'])} of "
+        f"the squared error) comes from {_ORIGINS[origin['source']]}. An exam like this one puts the two in their true "
+        f"order with probability {chance(now)}, one with {count} more questions {chance(doubled)}.{_needed(fit, study)}"
     )
 
 
 def _needed(fit: Fit, study: DStudy) -> str:
-    row = study.needed.iloc[0]
-    if math.isfinite(row["questions"]):
-        return f"For {chance(study.certainty)} it takes about {row['questions']:,.0f} questions."
+    """From how many questions on the order is certain enough; nothing where this exam has them."""
+    questions = study.needed.iloc[0]["questions"]
+    if questions <= len(fit.data.items):
+        return ""
+    if math.isfinite(questions):
+        return f" For {chance(study.certainty)} it takes {questions:,.0f} questions."
     others = joined([facet_plural(facet) for facet in fit.design.item_facets if facet != study.facet])
     more = f": try them with more {others}" if others else ""
-    return f"No number of questions gives {chance(study.certainty)}{more}."
+    return f" No number of questions gives {chance(study.certainty)}{more}."
 
 
 def _level_questions(model: FittedModel, questions: Sequence[Question]) -> PageTable:
-    """For each level the question that speaks for it most, and the one against it."""
+    """For each level the question that speaks for it most, and the one against it.
+
+    Levels of whose effects neither is larger than its standard deviation are left out.
+    """
     cells = {question.id: _question_cell(question, place) for place, question in enumerate(questions, start=1)}
     rows = []
     for draws in model.draws:
@@ -114,8 +122,9 @@ def _level_questions(model: FittedModel, questions: Sequence[Question]) -> PageT
             table = model.fit.level_items(draws.facet).groupby("level", sort=False)
             for shown, (_, of_level) in zip(draws.levels, table, strict=True):
                 ends = records(of_level.iloc[[0, -1]])
-                named = [facet_name(draws.facet), level_name(draws.facet, shown)]
-                rows.append(table_row(*named, *(cell for row in ends for cell in (cells[row["item"]], _effect(row)))))
+                if any(abs(row["effect"]) > row["sd"] for row in ends):
+                    found = [cell for row in ends for cell in (cells[row["item"]], _effect(row))]
+                    rows.append(table_row(facet_name(draws.facet), level_name(draws.facet, shown), *found))
     heads = column_heads(
         "component", "level", "for it", "#effect", "against it", "#effect", words=("for it", "against it")
     )
