@@ -284,7 +284,7 @@ def _at_point(fit: Fit) -> QuestionSource:
     """The source at the point estimates, every item of the exam as likely to be drawn."""
     count, flat = len(fit.data.items), float(flattening(fit.point))
     items = fit.parameters._replace(a=fit.parameters.a * flat)
-    return QuestionSource(items, np.full(count, 1.0 / count), effect_variance(fit.point))
+    return QuestionSource(items, np.full(count, 1.0 / count), float(effect_variance(fit.point)))
 
 
 def _with_interval(fit: Fit, seed: int, quantity: Callable[[QuestionSource], float]) -> Estimate:

@@ -59,7 +59,7 @@ class VarianceComponents:
     def lines(self, _out: Path | None = None, /) -> list[str]:
         """The components for a reader."""
         shown = self.table.drop(columns=["kind", "note", "share_low", "share_high"])
-        notes = [f"{row.source}: {row.note}" for row in self.table.itertuples() if row.note]
+        notes = [f"{row['source']}: {row['note']}" for _, row in self.table.iterrows() if row["note"]]
         return [table_text(shown), UNIVERSES[self.random], *notes]
 
 

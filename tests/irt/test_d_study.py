@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -175,3 +176,26 @@ def test_power_of_a_fit_with_effects_is_that_of_pipelines_without_a_common_part(
     study = fit.d_study(between=("llm0|retriever0", "llm1|retriever1"), questions=[found.questions])
     wanted = 1.0 / (ndtri(0.975) + ndtri(0.8))
     assert study.table["se"][0] == pytest.approx(wanted, rel=0.15)
+
+
+@pytest.mark.validate
+def test_contrasts_of_fits_scatter_about_the_truth_as_predicted() -> None:
+    """24 tables of one kind, fitted with effects: errors of posterior means against the standard error at the truth."""
+    facets, w, count = {"llm": 3, "retriever": 4}, {"llm": 0.0, "retriever": 2.0}, 40
+    errors: dict[str, list[float]] = {name: [] for name in facets}
+    predicted: dict[str, list[float]] = {name: [] for name in facets}
+    for seed in range(100, 124):
+        made = irt.simulate(items=count, facets=facets, shared_sd={"retriever": w["retriever"]}, seed=seed)
+        fit, truth = irt.fit(made.data, seed=0, draws=150, warmup=200, chains=2), made.truth
+        items = ItemParameters(truth.a, truth.b, truth.c, truth.d)
+        for name, levels in facets.items():
+            term, pipelines = fit.design.term(name), 12 / levels
+            source = QuestionSource(items, even(items), w[name] ** 2, sum(v**2 for v in w.values()) - w[name] ** 2)
+            for first, second in itertools.combinations(range(levels), 2):
+                gap = fit.contrast(name, term.levels[first], term.levels[second]).estimate
+                errors[name].append(gap - truth.effects[name][first] + truth.effects[name][second])
+                sides = [truth.theta[term.level_of == level] for level in (first, second)]
+                falling = sum(1 / source.information(theta, pipelines).mean for theta in sides) / count
+                predicted[name].append(falling + 2 * truth.residual_scale**2 / pipelines)
+    for name in facets:
+        assert np.sqrt(np.mean(np.square(errors[name]))) == pytest.approx(np.sqrt(np.mean(predicted[name])), rel=0.15)
