@@ -84,8 +84,8 @@ def require_item_effects(design: Design, task: str) -> None:
     """ValueError for a design without effects of levels on items, which would leave out what pipelines share."""
     if not design.item_facets:
         raise ValueError(
-            f"{task}: found a fit without effects of levels on items; wanted one with them (irt.fit by method 'nuts', "
-            "of students that share levels)"
+            f"{task}: found a fit without effects of levels on items; wanted one with them (irt.fit by nuts, map or "
+            "laplace, of students that share levels)"
         )
 
 
