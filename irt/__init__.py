@@ -3,6 +3,7 @@
 from irt import checks, curves
 from irt._adaptive import AdaptiveExam, ExamResult, ReplayedExam, Rules, administer, begin, replay
 from irt._comparison import AbilityComparison, compare
+from irt._d_study import DStudy
 from irt._design import connected_students
 from irt._estimation import fit
 from irt._fit_settings import FitSettings
@@ -27,6 +28,7 @@ from irt._simulation import (
     simulate_graded,
 )
 from irt._storage import load_fit
+from irt._variance_components import VarianceComponents
 from irt.fitting._likelihood_passes import mean_probability
 from irt.selecting._heldout_evaluation import InformationGain, RandomPruning, RankAgreement
 from irt.selecting._item_worth import Drop
@@ -38,6 +40,7 @@ __all__ = [
     "FEWEST_STUDENTS_TO_PRUNE",
     "AbilityComparison",
     "AdaptiveExam",
+    "DStudy",
     "DetectableGap",
     "Drop",
     "Estimate",
@@ -68,6 +71,7 @@ __all__ = [
     "Simulation",
     "SimulationSettings",
     "Truth",
+    "VarianceComponents",
     "administer",
     "begin",
     "checks",

@@ -38,6 +38,8 @@ MODELS = ("1pl", "2pl", "3pl", SHARED_GUESSING, "4pl")
 """Models of right and wrong answers."""
 MARGINAL = (16 * np.sqrt(3) / (15 * np.pi)) ** 2
 """By it times their variance, normal effects in the logit flatten the squared slope of a mean logistic curve."""
+ITEM_EFFECT_SCALE = "item_effect_scale."
+"""Draws whose names begin so, followed by a facet, are the scales of its levels' effects on items."""
 RATINGS = "grm"
 """The graded response model of ratings."""
 Options = int | Sequence[int] | Mapping[str, int]
@@ -206,7 +208,7 @@ class ItemEffects(NamedTuple):
 
 def flattening(draws: Mapping[str, Floats]) -> Floats | float:
     """By what the discriminations of a level's own students are steeper than those reported, `[D]` (1: no effects)."""
-    scales = [values for name, values in draws.items() if name.startswith("item_effect_scale.")]
+    scales = [values for name, values in draws.items() if name.startswith(ITEM_EFFECT_SCALE)]
     return np.sqrt(1 + MARGINAL * np.sum(np.square(scales), axis=0)) if scales else 1.0
 
 
@@ -245,7 +247,7 @@ def report_scale(raw: RawDraws, design: Design) -> dict[str, Floats]:
     if design.residual:
         draws["residual_scale"] = raw.residual_scale / unit
     for name, scale in zip(design.item_facets, raw.item_effect_scales, strict=True):
-        draws[f"item_effect_scale.{name}"] = scale
+        draws[f"{ITEM_EFFECT_SCALE}{name}"] = scale
     if design.item_facets:
         draws["a"] = draws["a"] / np.reshape(flattening(draws), (-1, 1))
     return draws

@@ -2,7 +2,8 @@
 
 The questions are thought of as drawn from where the exam's came from. Two ways to test: by ability, with calibrated
 items (Wald test of the difference of two ability estimates, error 1/I each), or by share right (no model at test time;
-in the paired design McNemar's test, where what both find hard cancels).
+in the paired design McNemar's test, where what both find hard cancels). Where levels have effects on items, the two
+pipelines have no level in common; `Fit.d_study` plans for two levels of a facet, and for pipelines that share some.
 """
 
 from __future__ import annotations
@@ -16,13 +17,11 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from irt import kernels
 from irt._argument_checks import require_number, require_probability, require_whole
+from irt._model import flattening
 from irt._printing import json_record
-from irt._responses import Floats
+from irt._question_source import QuestionSource, drawn_sources, effect_variance
 from irt._result import Estimate, Fit, require_fit
-from irt._scoring import item_draws
-from irt.kernels import ItemParameters
 
 DESIGNS = ("paired", "independent")
 SCALES = ("ability", "accuracy")
@@ -152,12 +151,13 @@ def power(
     if not gap > 0:
         raise ValueError(f"gap: found {gap:g}; wanted a gap above 0")
 
-    def questions(items: ItemParameters, weights: Floats) -> float:
-        return questions_needed(items, weights, abilities_apart(items, weights, gap, at, scale), plan)
+    def questions(source: QuestionSource) -> float:
+        return questions_needed(source, abilities_apart(source, gap, at, scale), plan)
 
     needed = _with_interval(fit, seed, questions)
-    theta = abilities_apart(fit.parameters, _even(fit), gap, at, scale)
-    shares = tuple(float(kernels.probability(each, *fit.parameters).mean()) for each in theta)
+    source = _at_point(fit)
+    theta = abilities_apart(source, gap, at, scale)
+    shares = tuple(float(source.probability(each).mean()) for each in theta)
     return Power(
         questions=int(np.ceil(needed.estimate)),
         low=int(np.ceil(needed.low)),
@@ -189,34 +189,32 @@ def detectable_gap(
     plan = _checked(PowerSettings(scale, design, power, level), fit, seed)
     require_whole("questions", questions, 1)
     _on_scale(at, at)
-    found = _with_interval(fit, seed, lambda items, weights: _gap_shown(items, weights, questions, at, plan))
+    found = _with_interval(fit, seed, lambda source: _gap_shown(source, questions, at, plan))
     bounds = (found.estimate, found.low, found.high)
     return DetectableGap(questions, *bounds, power, level, scale, design, at, fit.interval)
 
 
-def questions_needed(items: ItemParameters, weights: Floats, theta: tuple[float, float], plan: PowerSettings) -> float:
-    """Questions per pipeline for abilities `theta`; item `i` of the exam is drawn with probability `weights[i]`."""
+def questions_needed(source: QuestionSource, theta: tuple[float, float], plan: PowerSettings) -> float:
+    """Questions per pipeline for abilities `theta`."""
     alpha, beta = float(ndtri(1 - plan.level / 2)), float(ndtri(plan.power))
-    gap, null, real = _one_question(items, weights, theta, plan)
+    gap, null, real = _one_question(source, theta, plan)
     return (alpha * float(np.sqrt(null)) + beta * float(np.sqrt(real))) ** 2 / gap**2
 
 
-def power_of(
-    items: ItemParameters, weights: Floats, theta: tuple[float, float], questions: float, plan: PowerSettings
-) -> float:
+def power_of(source: QuestionSource, theta: tuple[float, float], questions: float, plan: PowerSettings) -> float:
     """Probability that so many questions tell the abilities `theta` apart: the inverse of `questions_needed`."""
     alpha = float(ndtri(1 - plan.level / 2))
-    gap, null, real = _one_question(items, weights, theta, plan)
+    gap, null, real = _one_question(source, theta, plan)
     return float(ndtr((abs(gap) * np.sqrt(questions) - alpha * np.sqrt(null)) / np.sqrt(real)))
 
 
-def abilities_apart(items: ItemParameters, weights: Floats, gap: float, at: float, scale: str) -> tuple[float, float]:
+def abilities_apart(source: QuestionSource, gap: float, at: float, scale: str) -> tuple[float, float]:
     """Two abilities, `at` halfway between them, that are `gap` apart in ability or in expected share right."""
     if scale == "ability":
         return _on_scale(at + gap / 2, at - gap / 2)
 
     def short(width: float) -> float:
-        return _shares_apart(items, weights, width, at) - gap
+        return _shares_apart(source, width, at) - gap
 
     if short(2 * WIDEST) <= 0:
         raise OutOfReachError(
@@ -237,7 +235,7 @@ def _on_scale(upper: float, lower: float) -> tuple[float, float]:
 
 
 def _one_question(
-    items: ItemParameters, weights: Floats, theta: tuple[float, float], plan: PowerSettings
+    source: QuestionSource, theta: tuple[float, float], plan: PowerSettings
 ) -> tuple[float, float, float]:
     """The gap on the plan's scale, and the variance that one question leaves of it, with no gap and with it.
 
@@ -245,22 +243,22 @@ def _one_question(
     gap (Connor 1987). Independent: two binomials.
     """
     if plan.scale == "ability":
-        error = sum(1.0 / float(weights @ kernels.information(each, *items)) for each in theta)
+        error = sum(1.0 / source.information(each).mean for each in theta)
         return theta[0] - theta[1], error, error
-    first, second = (kernels.probability(each, *items) for each in theta)
-    p, q = float(weights @ first), float(weights @ second)
+    first, second = (source.probability(each) for each in theta)
+    p, q = float(source.weights @ first), float(source.weights @ second)
     if plan.design == "paired":
-        discordant = float(weights @ (first * (1 - second) + second * (1 - first)))
+        discordant = float(source.weights @ (first * (1 - second) + second * (1 - first)))
         return p - q, discordant, discordant - (p - q) ** 2
     middle = (p + q) / 2
     return p - q, 2 * middle * (1 - middle), p * (1 - p) + q * (1 - q)
 
 
-def _gap_shown(items: ItemParameters, weights: Floats, questions: int, at: float, plan: PowerSettings) -> float:
+def _gap_shown(source: QuestionSource, questions: int, at: float, plan: PowerSettings) -> float:
     """The gap at which `questions_needed` equals `questions`, by its width in ability."""
 
     def excess(width: float) -> float:
-        return power_of(items, weights, (at + width / 2, at - width / 2), questions, plan) - plan.power
+        return power_of(source, (at + width / 2, at - width / 2), questions, plan) - plan.power
 
     # Power falls again where abilities leave the questions behind, so the first crossing is looked for from below.
     widths = np.geomspace(0.01, WIDEST, 40)
@@ -269,12 +267,12 @@ def _gap_shown(items: ItemParameters, weights: Floats, questions: int, at: float
         said = "question like these does" if questions == 1 else "questions like these do"
         raise OutOfReachError(f"{questions} {said} not show any gap around ability {at:g}; ask more")
     width = float(brentq(excess, 1e-6, over, xtol=1e-9))
-    return width if plan.scale == "ability" else _shares_apart(items, weights, width, at)
+    return width if plan.scale == "ability" else _shares_apart(source, width, at)
 
 
-def _shares_apart(items: ItemParameters, weights: Floats, width: float, at: float) -> float:
+def _shares_apart(source: QuestionSource, width: float, at: float) -> float:
     """Difference of the expected shares right of abilities that are `width` apart around `at`."""
-    up, down = (float(weights @ kernels.probability(at + side * width / 2, *items)) for side in (1, -1))
+    up, down = (float(source.weights @ source.probability(at + side * width / 2)) for side in (1, -1))
     return up - down
 
 
@@ -282,25 +280,25 @@ def _test_text(power: float, level: float, design: str, at: float) -> str:
     return f"with power {power:.0%} at level {level:g}, {design}, around ability {at:g}"
 
 
-def _even(fit: Fit) -> Floats:
-    """Every item of the exam is as likely to be drawn."""
-    return np.full(len(fit.data.items), 1.0 / len(fit.data.items))
+def _at_point(fit: Fit) -> QuestionSource:
+    """The source at the point estimates, every item of the exam as likely to be drawn."""
+    count, flat = len(fit.data.items), float(flattening(fit.point))
+    items = fit.parameters._replace(a=fit.parameters.a * flat)
+    return QuestionSource(items, np.full(count, 1.0 / count), float(effect_variance(fit.point)))
 
 
-def _with_interval(fit: Fit, seed: int, quantity: Callable[[ItemParameters, Floats], float]) -> Estimate:
-    """The median and interval of a quantity over draws of the items, each with Dirichlet weights (Rubin 1981).
+def _with_interval(fit: Fit, seed: int, quantity: Callable[[QuestionSource], float]) -> Estimate:
+    """The median and interval of a quantity over draws of the source, each with Dirichlet weights (Rubin 1981).
 
     It must exist at the point estimates, too; a draw in which it does not is left out, and OutOfReachError is raised
     when these are too many for an interval. What items tell is no linear function of them: at point estimates of steep
     items it lies outside the interval.
     """
-    quantity(fit.parameters, _even(fit))
-    rng = np.random.default_rng(seed)
-    count = len(fit.data.items)
+    quantity(_at_point(fit))
     values, failures = [], []
-    for items in item_draws(fit, range(count), DRAWS):
+    for source in drawn_sources(fit.thinned(DRAWS), seed):
         try:
-            values.append(quantity(items, rng.dirichlet(np.ones(count))))
+            values.append(quantity(source))
         except OutOfReachError as error:
             failures.append(str(error))
     if len(failures) > (1 - fit.interval) / 2 * (len(values) + len(failures)):

@@ -19,12 +19,14 @@ from irt import _graded as graded
 from irt import _posterior_file as posterior_file
 from irt import _tables as tables
 from irt._argument_checks import require_names, require_numbers
+from irt._d_study import DRAWS, DStudy, StudySettings, d_study
 from irt._design import Design
 from irt._files import replacing
 from irt._graded import GradedParameters, Items
 from irt._likelihoods import items_among
 from irt._model import ItemEffects
 from irt._responses import Floats, ResponseMatrix, positions
+from irt._variance_components import VarianceComponents, require_item_effects, variance_components
 from irt.fitting import _likelihood_passes as fused
 from irt.kernels import ItemParameters
 
@@ -249,6 +251,55 @@ class Fit:
         Of an interaction: of being the best combination, the effects of its facets included.
         """
         return tables.best(self.design.term(facet).levels, self.design.worth(facet, self.draws), "level")
+
+    def variance_components(self, *, random: bool = False) -> VarianceComponents:
+        """What differences between answers come from, as variances in squared logits, with shares and intervals.
+
+        Facets are the levels at hand; with `random`, a population that they are a sample of. ValueError for a fit
+        without effects of levels on items.
+        """
+        return variance_components(self.draws, self.design, self.tails, random=random)
+
+    def d_study(
+        self,
+        facet: str | None = None,
+        between: tuple[str, str] | None = None,
+        *,
+        questions: Sequence[int] | None = None,
+        levels: Mapping[str, Sequence[int]] | None = None,
+        certainty: float = 0.9,
+        random: bool = False,
+        seed: int = 0,
+    ) -> DStudy:
+        """How well exams with so many `questions` would tell two levels of a facet, or two students, from each other.
+
+        `between` names the two, by default the two levels with the largest effects. `levels` are numbers of levels of
+        other facets to average over, by default those at hand; with `random`, they are a sample of such levels.
+        `certainty` is the probability of the right order that is wanted. ValueError for unknown names, and for a fit
+        without effects of levels on items.
+        """
+        settings = StudySettings(questions, levels, certainty, random, seed)
+        thin = self.thinned(DRAWS)
+        return d_study(thin, self.design, self.data.students, facet, between, settings, self.tails)
+
+    def level_items(self, facet: str) -> pd.DataFrame:
+        """`facet,level,item,effect,sd`: what speaks for a level (first) and against it (last), in logits.
+
+        Posterior means and standard deviations of its effects on items, beyond ability and shrunk towards 0. ValueError
+        for a facet whose levels have none.
+        """
+        require_item_effects(self.design, "level_items")
+        assert self.item_effects is not None
+        if facet not in self.item_effects.mean:
+            raise ValueError(f"level_items: found '{facet}'; wanted one of {', '.join(self.item_effects.mean)}")
+        mean, sd = self.item_effects.mean[facet], self.item_effects.sd[facet]
+        frames = [
+            pd.DataFrame(
+                {"facet": facet, "level": level, "item": self.data.items, "effect": mean[:, at], "sd": sd[:, at]}
+            ).sort_values("effect", ascending=False, kind="stable")
+            for at, level in enumerate(self.design.term(facet).levels)
+        ]
+        return pd.concat(frames, ignore_index=True)
 
     def information(self, theta: Sequence[float] | Floats, items: Sequence[str] | None = None) -> Information:
         """Fisher information of `items` (all by default) at `theta`: posterior mean and `interval` band."""

@@ -19,7 +19,10 @@ TASKS = {
     "Set up": ("init", "estimate", "run", "doctor"),
     "Write an exam": ("corpus", "generate", "filter", "statistics", "classify", "assemble", "diff"),
     "Sit it": ("sit", "retrieval", "validity"),
-    "Measure": ("fit", "prune", "check", "dif", "information", "score", "adaptive", "link", "compare", "power"),
+    "Measure": (
+        *("fit", "prune", "check", "dif", "information", "score", "adaptive", "link", "compare", "power"),
+        *("components", "d-study", "effects"),
+    ),
     "Read": ("report", "view"),
     "Exchange": ("export", "import"),
     "Free text": ("grade",),
@@ -202,6 +205,9 @@ MEASUREMENT = {
     "link": "Put one exam version on the scale of another.",
     "compare": "Who is better, by how much, how sure.",
     "power": "How many questions like these tell two pipelines apart.",
+    "components": "Where differences between answers come from.",
+    "d-study": "How sure longer exams would be of two components.",
+    "effects": "Which questions speak for a component, and which against it.",
 }
 """The commands of `python -m irt`: listed here, defined in `irt.commands`."""
 LISTED = {

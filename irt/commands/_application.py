@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from irt.commands import _checking as checking
 from irt.commands import _comparing as comparing
 from irt.commands import _estimation as estimation
+from irt.commands import _generalising as generalising
 from irt.commands import _students as students
 from irt.commands._output import OpenStep, terminal_step
 from irt.commands._records import with_records
@@ -57,6 +58,9 @@ COMMANDS = {
     "link": Command(comparing.link_fits, "fit fit-next --out linked"),
     "compare": Command(comparing.compare_abilities, "fit bm25 oracle"),
     "power": Command(comparing.plan_questions, "fit --gap 0.2"),
+    "components": Command(generalising.show_components, "fit --random"),
+    "d-study": Command(generalising.study_design, "fit --facet retriever --questions 60,120 --levels llm=4,8"),
+    "effects": Command(generalising.show_level_items, "fit retriever --level bm25"),
 }
 
 

@@ -24,6 +24,7 @@ from ragexam.report._run_evidence import RunEvidence
 from ragexam.report._run_figures import draw_figures
 from ragexam.report._run_findings import RunFindings
 from ragexam.report._trust_section import trust_section
+from ragexam.report._variance_section import variance_section
 from ragexam.report._verdict_section import verdict_section
 
 CONTENTS = (
@@ -74,6 +75,7 @@ def page_context(findings: RunFindings, figures: Mapping[str, Picture]) -> Mappi
         "accuracy": accuracy_section(scores),
         "pipelines": pipelines_section(scores, model, costs),
         "components": components_section(model, picture("component_contrasts")),
+        "variance": variance_section(model, findings.verdicts, questions),
         "interactions": interactions_section(model),
         "retrieval": retrieval_section(scores, *reading, picture("retrieval_and_answers")),
         "costs": costs_section(scores, costs, findings.frontier, picture("quality_and_cost")),

@@ -15,6 +15,7 @@ from irt._power import (
     power_of,
     questions_needed,
 )
+from irt._question_source import QuestionSource
 from irt.kernels import ItemParameters
 from tests.irt.calibrated_fit import calibrated
 from tests.irt.counted_scores import score_counts
@@ -38,13 +39,13 @@ def test_equal_items_have_closed_forms() -> None:
     even = np.full(4, 0.25)
     p, q = expit(1.2 * 0.2), expit(-1.2 * 0.2)  # abilities .5 and .1
     wanted = Z**2 * (1 / (1.44 * p * (1 - p)) + 1 / (1.44 * q * (1 - q))) / 0.16
-    assert questions_needed(items, even, (0.5, 0.1), PowerSettings()) == pytest.approx(wanted)
+    assert questions_needed(QuestionSource(items, even), (0.5, 0.1), PowerSettings()) == pytest.approx(wanted)
     discordant = p * (1 - q) + q * (1 - p)
     wanted = ndtri(0.975) * np.sqrt(discordant) + ndtri(0.8) * np.sqrt(discordant - (p - q) ** 2)
-    found = questions_needed(items, even, (0.5, 0.1), PowerSettings("accuracy"))
+    found = questions_needed(QuestionSource(items, even), (0.5, 0.1), PowerSettings("accuracy"))
     assert found == pytest.approx((wanted / (p - q)) ** 2)
     # Equal items leave nothing for pairing to take away.
-    apart = questions_needed(items, even, (0.5, 0.1), PowerSettings("accuracy", "independent"))
+    apart = questions_needed(QuestionSource(items, even), (0.5, 0.1), PowerSettings("accuracy", "independent"))
     assert apart == pytest.approx(found, rel=0.02)
 
 
@@ -52,7 +53,8 @@ def test_pairing_pays_where_items_differ_in_difficulty() -> None:
     items = pool()._replace(b=np.linspace(-3, 3, 60))
     even = np.full(60, 1 / 60)
     paired, apart = (
-        questions_needed(items, even, (0.2, -0.2), PowerSettings("accuracy", d)) for d in ("paired", "independent")
+        questions_needed(QuestionSource(items, even), (0.2, -0.2), PowerSettings("accuracy", d))
+        for d in ("paired", "independent")
     )
     assert paired < 0.8 * apart
 
@@ -63,9 +65,9 @@ def test_power_questions_and_gap_are_one_relation(scale: str, design: str, fit: 
     found = power(fit, 0.15, 0.4, scale=scale, design=design)
     even = np.full(60, 1 / 60)
     plan = PowerSettings(scale, design)
-    needed = int(np.ceil(questions_needed(fit.parameters, even, found.theta, plan)))
-    assert power_of(fit.parameters, even, found.theta, needed, plan) == pytest.approx(0.8, abs=0.01)
-    assert power_of(fit.parameters, even, found.theta, needed - 1, plan) < 0.8
+    needed = int(np.ceil(questions_needed(QuestionSource(fit.parameters, even), found.theta, plan)))
+    assert power_of(QuestionSource(fit.parameters, even), found.theta, needed, plan) == pytest.approx(0.8, abs=0.01)
+    assert power_of(QuestionSource(fit.parameters, even), found.theta, needed - 1, plan) < 0.8
     assert found.questions == pytest.approx(needed, rel=0.05)
     gap = detectable_gap(fit, found.questions, 0.4, scale=scale, design=design)
     assert gap.estimate == pytest.approx(0.15, abs=0.002)
@@ -81,13 +83,16 @@ def test_what_uncertain_steep_items_need_is_the_middle_of_its_interval() -> None
     a, b = rng.lognormal(2.5, 0.5, 60), rng.normal(0, 1.5, 60) + np.where(rng.random(60) < 0.5, 1.5, -1.5)
     steep = calibrated(ItemParameters(a, b, np.zeros(60), np.ones(60)), error=0.8)
     found = power(steep, 0.3)
-    assert questions_needed(steep.parameters, np.full(60, 1 / 60), found.theta, PowerSettings()) > 1.4 * found.questions
+    assert (
+        questions_needed(QuestionSource(steep.parameters, np.full(60, 1 / 60)), found.theta, PowerSettings())
+        > 1.4 * found.questions
+    )
     assert found.low < 0.8 * found.questions < 1.2 * found.questions < found.high
 
 
 def test_a_gap_in_share_right_is_found_in_ability() -> None:
     items, even = pool(guessing=True), np.full(60, 1 / 60)
-    up, down = abilities_apart(items, even, 0.1, 0.5, "accuracy")
+    up, down = abilities_apart(QuestionSource(items, even), 0.1, 0.5, "accuracy")
     assert (up + down) / 2 == pytest.approx(0.5)
     shares = [kernels.probability(each, *items).mean() for each in (up, down)]
     assert shares[0] - shares[1] == pytest.approx(0.1)
@@ -98,7 +103,7 @@ def test_a_gap_in_share_right_is_found_in_ability() -> None:
 def test_ability_estimates_reject_as_often_as_promised(gap: float, at: float, guessing: bool, design: str) -> None:
     items, even = pool(guessing=guessing), np.full(60, 1 / 60)
     theta = (at + gap / 2, at - gap / 2)
-    count = int(np.ceil(questions_needed(items, even, theta, PowerSettings("ability", design))))
+    count = int(np.ceil(questions_needed(QuestionSource(items, even), theta, PowerSettings("ability", design))))
     rng = np.random.default_rng(2)
     rejected = []
     for _ in range(25):
@@ -118,8 +123,8 @@ def test_ability_estimates_reject_as_often_as_promised(gap: float, at: float, gu
 @pytest.mark.parametrize("design", ["paired", "independent"])
 def test_shares_right_reject_as_often_as_promised(design: str) -> None:
     items, even = pool(guessing=True), np.full(60, 1 / 60)
-    theta = abilities_apart(items, even, 0.08, 0.3, "accuracy")
-    count = int(np.ceil(questions_needed(items, even, theta, PowerSettings("accuracy", design))))
+    theta = abilities_apart(QuestionSource(items, even), 0.08, 0.3, "accuracy")
+    count = int(np.ceil(questions_needed(QuestionSource(items, even), theta, PowerSettings("accuracy", design))))
     rng = np.random.default_rng(3)
     chosen = rng.integers(0, 60, (4000, 2, count))
     if design == "paired":
@@ -144,7 +149,7 @@ def test_intervals_of_the_number_of_questions_cover_the_truth() -> None:
         chosen = rng.choice(4000, 40, replace=False)
         made = calibrated(ItemParameters(*(values[chosen] for values in population)), error=0.1, seed=seed)
         found = power(made, 0.3, seed=seed)
-        truth = questions_needed(population, np.full(4000, 1 / 4000), (0.15, -0.15), PowerSettings())
+        truth = questions_needed(QuestionSource(population, np.full(4000, 1 / 4000)), (0.15, -0.15), PowerSettings())
         inside.append(found.low <= np.ceil(truth) <= found.high)
     assert np.mean(inside) == pytest.approx(0.9, abs=0.08)
 

@@ -12,6 +12,7 @@ import irt
 from irt.commands import main
 from irt.kernels import ItemParameters
 from tests.irt.calibrated_fit import calibrated
+from tests.irt.quick_gibbs import quick_fit
 
 
 @pytest.fixture(scope="module")
@@ -229,3 +230,57 @@ def test_a_fit_that_did_not_converge_is_doubted(tmp_path: Path, capsys: pytest.C
     calibrated(items, converged=False).save(tmp_path / "fit")
     assert main(["power", str(tmp_path / "fit"), "--gap", "0.5"]) == 0
     assert "did not converge" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def with_effects(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("effects") / "fit"
+    quick_fit().save(folder)
+    return folder
+
+
+def test_components_are_those_of_the_fit(with_effects: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["components", str(with_effects), "--random", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == json.loads(json.dumps(quick_fit().variance_components(random=True).record()))
+
+
+def test_a_study_looks_at_every_design_asked_for(with_effects: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["d-study", str(with_effects), "--facet", "llm", "--questions", "20,80", "--levels", "retriever=2,4"]
+    assert main([*words, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["table"]
+    assert [(row["retriever"], row["questions"]) for row in rows] == [(2, 20), (2, 80), (4, 20), (4, 80)]
+    assert rows[0]["se"] > rows[1]["se"]
+    assert main(words) == 0
+    assert "levels of retriever" in capsys.readouterr().out
+
+
+def test_effects_are_shown_for_a_level(with_effects: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["effects", str(with_effects), "retriever", "--level", "retriever1"]
+    assert main([*words, "--json"]) == 0
+    effects = json.loads(capsys.readouterr().out)["effects"]
+    assert [row["level"] for row in effects] == ["retriever1"] * 40
+    assert effects[0]["effect"] > 0 > effects[-1]["effect"]
+    assert main([*words, "--out", str(tmp_path)]) == 0
+    assert "retriever1: what speaks for it" in capsys.readouterr().out
+    assert len((tmp_path / "level-items.csv").read_text().splitlines()) == 41
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["components", "{}/fit"], "found a fit without effects of levels on items"),
+        (["d-study", "{effects}"], "found neither a facet nor two students"),
+        (["d-study", "{effects}", "--between", "llm0"], "--between: found 1 names; wanted two"),
+        (["d-study", "{effects}", "--facet", "llm", "--levels", "4"], "--levels: found '4'; wanted a facet"),
+        (["d-study", "{effects}", "--facet", "llm", "--questions", "many"], "--questions: found 'many'"),
+        (["effects", "{effects}", "retriever", "--level", "bm25"], "unknown level 'bm25' of facet 'retriever'"),
+    ],
+)
+def test_what_cannot_be_studied_is_refused_in_one_line(
+    words: list[str], said: str, folder: Path, with_effects: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word.format(folder, effects=with_effects) for word in words]) == 2
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert printed.count("\n") == 1
