@@ -122,8 +122,9 @@ class FittedModel:
     @property
     def how(self) -> str:
         """The model and the method that fitted it."""
-        gibbs = self.fit.backend == "gibbs"
-        how = "Gibbs sampling" if gibbs else f"{self.fit.method.upper()} on {self.fit.backend}"
+        how = f"{self.fit.method.upper()} on {self.fit.backend}"
+        if self.fit.design.item_facets and self.fit.backend != "pymc":
+            how = "Gibbs sampling" if self.fit.method == "nuts" else "expectation propagation"
         return f"{self.fit.model.upper()} model, fitted by {how}"
 
     @property
