@@ -20,7 +20,17 @@ from irt._responses import Floats
 from irt.fitting._crossed import table_of
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress, tell
 from irt.fitting._mode import draws_for
-from irt.fitting._nested_laplace import FEW, FLATTEST, STEP, few_scales, joined, root_of, sampled_scales, shares
+from irt.fitting._nested_laplace import (
+    FEW,
+    FLATTEST,
+    STEP,
+    effective_samples,
+    few_scales,
+    joined,
+    root_of,
+    sampled_scales,
+    shares,
+)
 from irt.fitting._propagation import CrossedScales, Propagated, Propagation, PropagationState
 
 CLIMBS, STRIDE, SETTLED = 12, 1.0, 0.1
@@ -45,7 +55,7 @@ def find_crossed(problem: Problem, settings: FitSettings, progress: Progress | N
     draws = _ApproximateDraws(evidence, np.random.default_rng([settings.seed, 4]))
     draws.take(vectors, weights, draws_for(problem))
     reported = report_scale(draws.joined(), problem.design)
-    effective, warnings = float(1.0 / np.sum(weights**2)), []
+    effective, warnings = effective_samples(weights), []
     if not settled:
         warnings.append("Not converged: the climb to the scales did not settle; use method='nuts'.")
     elif effective < FEW:

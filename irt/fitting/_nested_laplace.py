@@ -30,8 +30,8 @@ LARGEST = 500_000
 """Cells of the largest table: every sampled scale costs a fit."""
 SAMPLES, STEP, WIDEN, FEW = 64, 0.2, 1.2, 6.0
 """Scales sampled, step of the differences along each axis, how much wider the proposal is, fewest effective samples."""
-TURNS, ENOUGH = 3, 9.0
-"""Times that scales are sampled at most, about the mean of the last ones, and effective samples that end it."""
+TURNS = 3
+"""Times that scales are sampled at most, about the mean of the last ones, until enough samples are effective."""
 FLATTEST = 1.0
 """Least curvature of the proposal."""
 BIASED = (
@@ -53,7 +53,7 @@ def find_nested(problem: Problem, settings: FitSettings, progress: Progress | No
     vectors, weights = _scale_samples(problem, mode, settings.seed, progress)
     draws = report_scale(_draws(problem, mode, vectors, weights, settings.seed), problem.design)
     warnings = (BIASED,) if mode.integrated else verdict(problem, mode)[0]
-    effective = float(1.0 / np.sum(weights**2))
+    effective = effective_samples(weights)
     if effective < FEW:
         warnings += (few_scales(effective),)
     diagnostics = {"rounds": mode.rounds, "log_posterior": mode.log_posterior, "scale_samples": effective}
@@ -90,6 +90,7 @@ def sampled_scales(
     density: Callable[[Floats], float], centre: Floats, root: Floats, seed: int, progress: Progress | None
 ) -> tuple[Floats, Floats]:
     """Samples `[SAMPLES, H]` from a Normal like the log density, somewhat wider, and normalised importance weights."""
+    found: list[tuple[float, Floats, Floats]] = []
     for turn in range(TURNS):
         uniform = qmc.Sobol(len(centre), rng=np.random.default_rng([seed, 3, turn])).random(SAMPLES)
         normal = ndtri(np.clip(uniform, 1e-6, 1 - 1e-6))
@@ -98,10 +99,16 @@ def sampled_scales(
             logs[index] = density(vector) + 0.5 * float(np.sum(normal[index] ** 2))
             tell(progress, index + 1, SAMPLES)
         weights = np.asarray(softmax(logs))
-        if np.sum(weights**2) < 1 / ENOUGH:
+        found.append((effective_samples(weights), vectors, weights))
+        if found[-1][0] >= FEW:
             break
         centre = weights @ vectors
-    return vectors, weights
+    return max(found, key=lambda each: each[0])[1:]
+
+
+def effective_samples(weights: Floats) -> float:
+    """How many equally weighted samples are worth as much."""
+    return float(1.0 / np.sum(weights**2))
 
 
 def few_scales(effective: float) -> str:

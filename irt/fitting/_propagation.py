@@ -32,7 +32,7 @@ PROBE = 0.3
 DAMPED = 0.7
 """Share of a change that is taken: all sites change at once, and whole changes may swing."""
 LEAST = 1e-6
-"""Least precision of a site. Where an asymptote explains an answer it could be negative."""
+"""Least precision of a site, which then keeps the mean alone: with asymptotes it could be negative."""
 LONGEST = 1.0
 """Largest change of a discrimination's coordinate and of the logit of an asymptote in a round."""
 _AT, _WEIGHTS = hermegauss(21)
@@ -222,8 +222,9 @@ class Propagation:
     def _moved(self, sites: Sites, logits: Floats, variances: Floats, mean: Floats, variance: Floats) -> Sites:
         """The sites a part of the way to those that leave the moments as the likelihood does."""
         asked = self.table.answers[1] > 0
-        precision = np.maximum(1 / variance - (1 / variances - sites.precision), LEAST)
-        linear = mean / variance - (logits / variances - sites.linear)
+        others = 1 / variances - sites.precision
+        precision = np.maximum(1 / variance - others, LEAST)
+        linear = mean * (others + precision) - (logits / variances - sites.linear)
         return Sites(
             np.where(asked, sites.precision + DAMPED * (precision - sites.precision), 0.0),
             np.where(asked, sites.linear + DAMPED * (linear - sites.linear), 0.0),
