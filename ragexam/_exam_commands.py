@@ -103,7 +103,7 @@ def validity(
 
     Pairs of retrievers agreed on, silent and contradicted.
     """
-    from ragexam._validity import validity_of_run
+    from ragexam.validity import validity_of_run
 
     show_result(validity_of_run(run, users, Progress(quiet=quiet)), as_json=as_json)
 
