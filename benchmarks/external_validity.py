@@ -12,12 +12,11 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import ragexam
 from examcore import Chunk, Progress, RunFolder, read_chunks, read_dropped, read_exam
 from rag import build_retriever
 from rag.retrieval import passage_index
@@ -56,9 +55,8 @@ def measured(collection: Path, run: Path, questions: int, progress: Progress) ->
     """The retrievers by people and by the exam of a run, which is written first where there is none."""
     folder = RunFolder(run)
     if not folder.exam.is_file():
-        words = ["generate", collection / "corpus.jsonl.gz", "--out", run, "--questions", questions]
-        settings = [word for one in SETTINGS for word in ("--set", one)]
-        subprocess.run([sys.executable, "-m", "ragexam", *map(str, words), *settings], check=True)
+        corpus = str(collection / "corpus.jsonl.gz")
+        ragexam.generate(corpus, run, questions=questions, overrides=SETTINGS, progress=progress)
     chunks = read_chunks(folder.chunks)
     with progress.step_if_told("passages") as report:
         index = passage_index(chunks, ENCODER, progress=report)
