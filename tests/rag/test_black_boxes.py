@@ -399,5 +399,5 @@ def test_the_retriever_of_black_boxes_is_nobody_elses_name() -> None:
         grid_of({"llms": ["a"], "retrievers": [retriever], "black_boxes": ["http://h/a"]})
     with pytest.raises(ValueError, match=r"llms: no entry; wanted a list with at least one"):
         grid_of({"retrievers": ["bm25"], "black_boxes": ["http://h/a"]})
-    with pytest.raises(ValueError, match="answers: 'words'; wanted likelihood or letters"):
+    with pytest.raises(ValueError, match="answers: 'words'; wanted 'likelihood' or 'letters'"):
         grid_of({"llms": [{"model": "a", "answers": "words"}], "retrievers": ["bm25"]})
