@@ -18,7 +18,6 @@ import pandas as pd
 
 import irt
 from irt import kernels
-from irt._adaptive import Rules, replay
 
 
 def main() -> None:
@@ -52,7 +51,7 @@ def replay_split(
     fresh = [student for student in data.students if llm(student) not in chosen]
     fit = irt.fit(data.select_students(known), *how, facets=(), seed=seed)
     begin = time.perf_counter()
-    table = replay(fit, data.select_students(fresh), Rules(choice=choice, seed=seed), within=within)
+    table = irt.replay(fit, data.select_students(fresh), irt.Rules(choice=choice, seed=seed), within=within)
     seconds = time.perf_counter() - begin
     least = [fewest(fit, float(theta), within) / len(data.items) for theta in table["full_theta"]]
     return table.assign(choice=choice, split=seed, seconds=seconds, least=least)

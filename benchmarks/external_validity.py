@@ -16,17 +16,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import ragexam
 from examcore import Chunk, Progress, RunFolder, read_chunks, read_dropped, read_exam
 from rag import build_retriever
 from rag.retrieval import passage_index
-from ragexam._config import generate_config
-from ragexam._retrieval import searched_questions
-from ragexam._run import run_exam
-from ragexam._validity import UserQuestion, ValidityTable, compare
+from ragexam.validity import UserQuestion, ValidityTable, compare, searched_questions
 
 RETRIEVERS = ("bm25", "tfidf", "lsa", "dense", "hybrid")
 ENCODER = "embedded:minilm-l6"
-CHUNKS = ("corpus.chunks.min_characters=350", "corpus.chunks.max_characters=1100", "pool=0")
+SETTINGS = ("corpus.chunks.min_characters=350", "corpus.chunks.max_characters=1100", "pool=0")
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -57,8 +55,8 @@ def measured(collection: Path, run: Path, questions: int, progress: Progress) ->
     """The retrievers by people and by the exam of a run, which is written first where there is none."""
     folder = RunFolder(run)
     if not folder.exam.is_file():
-        given = {"exam.questions": questions}
-        run_exam(generate_config(str(collection / "corpus.jsonl.gz"), run, 0, given, CHUNKS), progress)
+        corpus = str(collection / "corpus.jsonl.gz")
+        ragexam.generate(corpus, run, questions=questions, overrides=SETTINGS, progress=progress)
     chunks = read_chunks(folder.chunks)
     with progress.step_if_told("passages") as report:
         index = passage_index(chunks, ENCODER, progress=report)

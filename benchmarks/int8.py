@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from exam_gen import open_prompt
-from exam_gen._prompts import judgment_prompt
+from exam_gen import judgment_prompt, open_prompt
 from examcore import Question, RunFolder, read_dropped, read_exam
 from rag import load_model
 

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from irt import kernels
-from irt._packed_answers import PackedAnswers
-from irt.fitting import _likelihood_passes as fused
+from irt.fitting import PackedAnswers
+from irt.fitting import likelihood_passes as fused
 from irt.kernels import ItemParameters
 
 FLAGS = ("-O3", "-march=native", "-mprefer-vector-width=512", "-ffast-math", "-shared", "-fPIC", "-lm")

@@ -26,12 +26,8 @@ import numpy as np
 import peers
 
 import irt
-from irt._design import build_design
-from irt._model import Priors, build_problem
-from irt.fitting import _em as em
-from irt.fitting import _marginal_maximum as maximum
-from irt.fitting._coordinates import SHARED, to_items
-from irt.fitting._item_priors import penalty_of
+from irt import Priors, fitting
+from irt.fitting import build_design, build_problem
 
 PEERS = ("girth", "py-irt")
 NAMES = ("a", "b", "theta")
@@ -147,10 +143,10 @@ def spread(rows: list[Any], sign: str = "") -> str:
 def climb(sim: irt.Simulation, model: str) -> Any:
     """The maximum alone, of 3pl with the priors of `irt.Priors` on single items."""
     problem = build_problem(sim.data, build_design(sim.data), model, 4, Priors())
-    table, start = em.compress(problem.successes, problem.attempts), maximum.starting_point(problem)
-    on = np.full(start.shape, model == "3pl") | maximum.constant(problem)
-    top = em.climb(table, start, SHARED[model], penalty_of(problem, on, 1.0))
-    found = to_items(top.state.x)
+    table, start = fitting.compress(problem.successes, problem.attempts), fitting.starting_point(problem)
+    on = np.full(start.shape, model == "3pl") | fitting.constant(problem)
+    top = fitting.climb(table, start, fitting.SHARED[model], fitting.penalty_of(problem, on, 1.0))
+    found = fitting.to_items(top.state.x)
     return {"a": found.a, "b": found.b, "theta": top.state.mean[table.row_of]}
 
 

@@ -22,14 +22,9 @@ import pandas as pd
 import peers
 
 import irt
-from irt._design import build_design
-from irt._fit_settings import FitSettings
-from irt._model import Priors, Problem, build_problem
-from irt._responses import facet_names
-from irt.checks._convergence import mixing
-from irt.fitting import _nuts as nuts
-from irt.fitting import _pymc_model as pymc_model
-from irt.fitting._sampling import gate
+from irt import FitSettings, Priors, facet_names
+from irt.checks import mixing
+from irt.fitting import Problem, build_design, build_problem, gate, nuts, pymc_model
 
 GRIDS = {15: {"retriever": 5, "icl": 3}, 63: {"llm": 3, "retriever": 7, "icl": 3}}
 Row = dict[str, float]

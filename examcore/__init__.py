@@ -35,6 +35,7 @@ from examcore._jsonl import (
     UnreadableError,
     decode,
     json_kind,
+    json_object,
     parse_json_object,
     read_bytes,
     read_json_lines,
@@ -57,12 +58,13 @@ from examcore._language_model import (
     likelihoods_of,
     up_to_stop,
 )
-from examcore._progress import Progress, ReportProgress, duration_in_words
+from examcore._progress import Progress, ReportProgress, duration
 from examcore._rank_correlation import RANDOM_TIES, RANK_CORRELATIONS, RankCorrelation, break_ties, in_batches, kendall
 from examcore._records import STEM, Chunk, Document, Dropped, Exam, Query, Question
 from examcore._reply_store import CachedLanguageModel, ModelUsage, ReplyStore, StoredReply, usage_by_step
 from examcore._run_folder import RunFolder, RunRecord, file_hash, fingerprint_of
 from examcore._sentences import TextUnit, text_units
+from examcore._setting_faults import first_setting_fault
 from examcore._words import (
     FUNCTION_WORDS,
     content_stems,
@@ -126,16 +128,18 @@ __all__ = [
     "content_stems",
     "counted",
     "decode",
-    "duration_in_words",
+    "duration",
     "english_stemmer",
     "error_line",
     "exit_status_of",
     "file_hash",
     "fingerprint_of",
     "first_error_line",
+    "first_setting_fault",
     "in_batches",
     "jaccard",
     "json_kind",
+    "json_object",
     "kendall",
     "krippendorff_alpha",
     "likelihoods_of",

@@ -102,6 +102,11 @@ def parse_json_object(line: str, place: str) -> dict[str, object]:
     except (json.JSONDecodeError, RecursionError) as error:
         problem = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else "too deep"
         raise ValueError(f"{place}: malformed JSON ({problem}); wanted one JSON object per line") from None
+    return json_object(value, place)
+
+
+def json_object(value: object, place: str) -> dict[str, object]:
+    """The value of `place`; `ValueError` where it is no object."""
     if not isinstance(value, dict):
         raise ValueError(f"{place}: found JSON {json_kind(value)}; wanted an object")
     return value

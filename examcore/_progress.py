@@ -147,12 +147,12 @@ class _Lines:
         if now - self.last < PLAIN_SECONDS:
             return
         self.last = now
-        so_far = f"{duration_in_words(now - self.began)} so far"
+        so_far = f"{duration(now - self.began)} so far"
         line = f"{self.line}{self._rest(now)}"
         self.say(f"{line}: {doing}, {so_far}" if doing else f"{line}, {so_far}")
 
     def _rest(self, now: float) -> str:
-        return "" if self.end is None else f", about {duration_in_words(max(self.end - now, PLAIN_SECONDS))} left"
+        return "" if self.end is None else f", about {duration(max(self.end - now, PLAIN_SECONDS))} left"
 
 
 def remaining_seconds(done: int, left: int, seconds: float) -> float | None:
@@ -162,8 +162,8 @@ def remaining_seconds(done: int, left: int, seconds: float) -> float | None:
     return seconds / done * left
 
 
-def duration_in_words(seconds: float) -> str:
-    """A duration for a reader: `40 s`, `3 min`, `2.5 h`."""
+def duration(seconds: float) -> str:
+    """A duration for a reader: `3.2 s`, `40 s`, `3 min`, `2.5 h`."""
     if seconds < 90:
-        return f"{seconds:.0f} s"
+        return f"{seconds:.{1 if seconds < 10 else 0}f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -18,8 +18,7 @@ import numpy as np
 
 import irt
 from irt import Floats, kernels
-from irt.selecting._conditional_slopes import SHIFTS, conditional_slopes, group_shift
-from irt.selecting._heldout_evaluation import population
+from irt.selecting import SHIFTS, conditional_slopes, group_shift, population
 
 DESIGNS = ((63, 200), (30, 100), (15, 100))
 SPREADS = (0.0, 0.3)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from examcore import JsonRecord, json_kind, parse_json_object, read_json_lines, read_text, shown_json
+from examcore import JsonRecord, json_object, parse_json_object, read_json_lines, read_text, shown_json
 from grading.formats._file_faults import Fault
 
 Columns = Mapping[str, Sequence[str]]
@@ -120,7 +120,7 @@ def has_suffix(path: str | Path, *suffixes: str) -> bool:
 
 def read_json_object(path: Path) -> dict[str, object]:
     """The object of a file that holds one; `ValueError` (file:line, found, wanted) for anything else."""
-    return _object(_parsed(read_text(path), path, "one JSON object"), str(path))
+    return json_object(_parsed(read_text(path), path, "one JSON object"), str(path))
 
 
 def read_json_records(path: Path, faults: list[Fault] | None = None) -> Iterator[FileRow]:
@@ -138,7 +138,7 @@ def read_json_records(path: Path, faults: list[Fault] | None = None) -> Iterator
         yield FileRow(f"{path}:1", whole)
     elif isinstance(whole, list):
         for number, one in enumerate(whole, start=1):
-            yield from _record(_object, one, f"{path}: record {number}", faults)
+            yield from _record(json_object, one, f"{path}: record {number}", faults)
     else:
         if text.lstrip().startswith("[") and faults is None:
             _parsed(text, path, "a list of objects")
@@ -205,12 +205,6 @@ def _record(
         if faults is None:
             raise
         faults.append(Fault(place, "malformed line", str(error).removeprefix(f"{place}: ")))
-
-
-def _object(value: object, place: str) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{place}: found JSON {json_kind(value)}; wanted an object")
-    return value
 
 
 def _parsed(text: str, path: Path, wanted: str) -> object:

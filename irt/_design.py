@@ -91,10 +91,14 @@ class Design:
     item_facets: tuple[str, ...] = ()
 
     @property
+    def facets(self) -> tuple[str, ...]:
+        """The facets whose levels have effects of their own."""
+        return tuple(term.name for term in self.terms if len(term.facets) == 1 and not term.smooth)
+
+    @property
     def shared_facets(self) -> tuple[str, ...]:
-        """Facets of which some level has two students or more."""
-        mains = [term for term in self.terms if len(term.facets) == 1 and not term.smooth]
-        return tuple(term.name for term in mains if len(term.levels) < self.students)
+        """Those of which some level has two students or more."""
+        return tuple(name for name in self.facets if len(self.term(name).levels) < self.students)
 
     def term(self, name: str) -> Term:
         """The term of this name; ValueError lists those that exist."""

@@ -33,7 +33,7 @@ nobody asks for them: a fit would take an hour, or many minutes.
 """
 FEW_STUDENTS = 200
 """Students from which on answers, and not the prior alone, tell guessing (as the message says)."""
-TAKEN_OVER = ("draws", "point", "errors", "chains", "log_likelihood", "converged", "diagnostics", "item_effects")
+TAKEN_OVER = ("draws", "point", "errors", "log_likelihood", "converged", "diagnostics", "item_effects")
 """What a fit has as its estimator gave it."""
 UNRELIABLE = 0.1
 """Share of unreliable answers above which PSIS-LOO does not choose between models."""
@@ -251,14 +251,12 @@ def _fitted(
     outcome = estimators[settings.method](problem, settings, progress)
     seconds = time.perf_counter() - begin - outcome.compile_seconds
     result = Fit(
-        model=problem.model,
-        method=settings.method,
-        backend=settings.chosen_backend,
+        settings=settings.changed(
+            model=problem.model, backend=settings.chosen_backend, chains=outcome.chains, facets=design.facets
+        ),
         data=data,
         design=design,
         chance=problem.chance,
-        interval=settings.interval,
-        seed=settings.seed,
         elpd_loo=None,
         elpd_loo_se=None,
         warnings=(),

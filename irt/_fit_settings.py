@@ -8,6 +8,7 @@ from typing import Any
 
 from irt._argument_checks import require_names, require_pairs, require_probability, require_whole
 from irt._model import MODELS, RATINGS, Options, Priors
+from irt._printing import json_record
 
 BACKENDS: Mapping[str, tuple[str, ...]] = {
     "nuts": ("numpyro", "gibbs", "pymc"),  # gibbs: with effects of levels on items
@@ -18,7 +19,11 @@ BACKENDS: Mapping[str, tuple[str, ...]] = {
 }
 """Backends of each method for right and wrong answers, the default first."""
 RATING_BACKENDS: Mapping[str, tuple[str, ...]] = {"nuts": ("numpyro",), "mml": ("numpy",)}
+SAMPLING = "Sampling by nuts"
+"""Heading of the options that other methods do not read."""
 METHODS = tuple(BACKENDS)
+ALWAYS_RECORDED = ("model", "method", "backend", "interval", "seed", "chains", "facets", "covariates", "interactions")
+"""Options that `fit.json` has for its readers even at their default."""
 LEAST_DRAWS = 4
 """Per chain: convergence compares the spread of two halves, which takes two draws each."""
 
@@ -64,10 +69,10 @@ class FitSettings:
         None,
         "implementation of the method; default for nuts: gibbs with effects on items, else numpyro; else the only one",
     )
-    warmup: int = option(400, "nuts: warm-up draws (gibbs: sweeps) per chain")
-    draws: int = option(3000, "nuts: maximum draws per chain")
-    chains: int = option(2, "nuts: number of chains")
-    target_accept: float = option(0.9, "nuts: acceptance probability that step sizes aim at")
+    warmup: int = option(400, "warm-up draws (gibbs: sweeps) per chain", heading=SAMPLING)
+    draws: int = option(3000, "maximum draws per chain", heading=SAMPLING)
+    chains: int = option(2, "number of chains", heading=SAMPLING)
+    target_accept: float = option(0.9, "acceptance probability that step sizes aim at", heading=SAMPLING)
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__  # the record is frozen; names are kept as tuples
@@ -94,6 +99,22 @@ class FitSettings:
             if name not in known:
                 raise TypeError(f"unknown option '{name}' of a fit; wanted one of {', '.join(known)}")
         return replace(self, **options)
+
+    def record(self) -> dict[str, Any]:
+        """What `fit.json` holds of the options: those of `ALWAYS_RECORDED`, and others where they are not the default.
+
+        The choices per item are among the arrays of a fit, as `chance`.
+        """
+        usual = {each.name: each.default for each in fields(self)}
+        said = [name for name in usual if name in ALWAYS_RECORDED or getattr(self, name) != usual[name]]
+        return {name: value for name, value in json_record(self).items() if name in said and name != "options"}
+
+
+def recorded_settings(record: Mapping[str, Any]) -> FitSettings:
+    """The settings in a `fit.json`; an option that it lacks has its default."""
+    said = {each.name: record[each.name] for each in fields(FitSettings) if each.name in record}
+    priors = said.get("priors")
+    return FitSettings(**said | {"priors": None if priors is None else Priors(**priors)})
 
 
 def require_known(model: str, method: str, backend: str | None) -> str:

@@ -22,6 +22,7 @@ from irt._argument_checks import require_names, require_numbers
 from irt._d_study import DRAWS, DStudy, StudySettings, d_study
 from irt._design import Design
 from irt._files import replacing
+from irt._fit_settings import FitSettings
 from irt._graded import GradedParameters, Items
 from irt._likelihoods import items_among
 from irt._model import ItemEffects
@@ -32,9 +33,8 @@ from irt.kernels import ItemParameters
 
 FORMAT = 1
 """Of `fit.json`."""
-AS_SAVED = ("model", "method", "backend", "interval", "seed", "chains", "log_likelihood", "elpd_loo", "elpd_loo_se",
-            "converged", "diagnostics", "seconds")  # fmt: skip
-"""Fields of a fit that `fit.json` holds as they are."""
+AS_SAVED = ("log_likelihood", "elpd_loo", "elpd_loo_se", "converged", "diagnostics", "seconds")
+"""Fields of a fit that `fit.json` holds as they are, beside its settings."""
 SENTENCES = ("warnings", "notes", "model_choice")
 """Those that it holds as lists."""
 PACKAGES = ("numpy", "scipy", "jax", "numpyro")
@@ -93,6 +93,9 @@ class Information:
 class Fit:
     """A fitted model. `draws` maps a quantity's name to draws `[D, ...]`, chains in order along the first axis.
 
+    `settings` are the options of the fit, with the model that was chosen and the backend, chains and facets that were
+    used: `irt.fit(data, settings=fit.settings)` fits it again.
+
     Abilities, difficulties and effects are on the reported scale: with facets, abilities have mean 0 and standard
     deviation 1 over the students of the table; without, ability is Normal(0, 1) in the population. `point` holds the
     posterior means (`nuts`) or the mode (`map`); `errors` analytic standard errors where a method has them (else the
@@ -105,17 +108,12 @@ class Fit:
     Where levels have effects on items (`item_effects`), `a` is the discrimination for levels not seen before.
     """
 
-    model: str
-    method: str
-    backend: str
+    settings: FitSettings
     data: ResponseMatrix
     design: Design
     draws: Mapping[str, Floats]
     point: Mapping[str, Floats]
     chance: Floats
-    chains: int
-    interval: float
-    seed: int
     log_likelihood: float
     elpd_loo: float | None
     elpd_loo_se: float | None
@@ -127,6 +125,36 @@ class Fit:
     errors: Mapping[str, Floats] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     item_effects: ItemEffects | None = None
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.settings.model
+
+    @property
+    def method(self) -> str:
+        """The method of estimation."""
+        return self.settings.method
+
+    @property
+    def backend(self) -> str:
+        """The implementation of the method."""
+        return self.settings.chosen_backend
+
+    @property
+    def chains(self) -> int:
+        """How many chains the draws are of."""
+        return self.settings.chains
+
+    @property
+    def interval(self) -> float:
+        """Probability of the intervals."""
+        return self.settings.interval
+
+    @property
+    def seed(self) -> int:
+        """The random seed."""
+        return self.settings.seed
 
     def __repr__(self) -> str:
         size = f"{len(self.data.students)} students x {len(self.data.items)} items"
@@ -400,15 +428,12 @@ class Fit:
 
     def record(self) -> dict[str, Any]:
         """The content of `fit.json`."""
-        terms = self.design.terms
         return {
             "format": FORMAT,
+            **self.settings.record(),
             **{name: getattr(self, name) for name in AS_SAVED},
             "n_students": len(self.data.students),
             "n_items": len(self.data.items),
-            "facets": [term.name for term in terms if len(term.facets) == 1 and not term.smooth],
-            "covariates": [term.name for term in terms if term.smooth],
-            "interactions": [list(term.facets) for term in terms if len(term.facets) > 1],
             "item_facets": list(self.design.item_facets),
             "reliability": self.reliability,
             "residual_scale": None if self.residual_scale is None else self.residual_scale._asdict(),

@@ -10,6 +10,7 @@ from typing import Any
 from irt import _posterior_file as posterior_file
 from irt._design import build_design
 from irt._files import require_folder
+from irt._fit_settings import recorded_settings
 from irt._result import AS_SAVED, FORMAT, SENTENCES, Fit
 
 FOLDER = "a folder written by Fit.save (fit --out)"
@@ -31,9 +32,15 @@ def load_fit(folder: str | Path) -> Fit:
         raise ValueError(
             f"{folder / 'fit.json'}: format {found!r} is not one this version reads (up to {FORMAT}); upgrade ragexam"
         )
-    facets, covariates = said["facets"], said.get("covariates", ())
-    arrays = posterior_file.read(folder / "posterior.nc", (*facets, *covariates))
-    design = build_design(arrays.data, facets, said["interactions"], covariates, said["method"] == "mml")
+    settings = recorded_settings(said)
+    facets = tuple(settings.facets or ())
+    arrays = posterior_file.read(folder / "posterior.nc", (*facets, *settings.covariates))
+    design = build_design(
+        arrays.data, facets, settings.interactions, settings.covariates, straight=settings.method == "mml"
+    )
     design = replace(design, item_facets=tuple(said.get("item_facets", ())))
+    if arrays.chance.all():  # no ratings
+        settings = settings.changed(options=[round(1 / chance) for chance in arrays.chance])
     sentences: dict[str, Any] = {name: tuple(said.get(name, ())) for name in SENTENCES}
-    return Fit(design=design, **arrays._asdict(), **sentences, **{name: said[name] for name in AS_SAVED})
+    saved = {name: said[name] for name in AS_SAVED}
+    return Fit(settings=settings, design=design, **arrays._asdict(), **sentences, **saved)

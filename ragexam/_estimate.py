@@ -23,8 +23,7 @@ from exam_gen import (
     wrong_answers_prompt,
 )
 from exam_gen.drafting import TOKENS, Fact, facts
-from examcore import Chunk, Progress, Prompt, Question
-from examcore import duration_in_words as duration
+from examcore import Chunk, Progress, Prompt, Question, duration
 from rag import BlackBoxSpec, LlmSpec, ModelSettings, Shot, computes_w8a8, exam_prompt, weights
 from rag.servers import ServerOptions, is_server
 from ragexam._config import Config

@@ -23,7 +23,10 @@ def corpus(
     overrides: Overrides = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a corpus holds: documents, chunks, words, vocabulary, topics, unusual documents, what was left out."""
+    """Say what a corpus holds and what was left out.
+
+    Documents, chunks, words, vocabulary, topics, unusual documents.
+    """
     from ragexam._corpus_table import corpus_table
 
     show_result(corpus_table(where, overrides or ()), as_json=as_json)
@@ -34,7 +37,10 @@ def statistics(
     exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
     as_json: AsJson = False,
 ) -> None:
-    """Say what became of every question: unparsable, dropped, surviving; baselines, lengths, coverage."""
+    """Say what became of every question that was drafted.
+
+    Unparsable, dropped, surviving; baselines, lengths, coverage.
+    """
     from ragexam._exam_table import exam_table
 
     show_result(exam_table(exam), as_json=as_json)
@@ -52,7 +58,7 @@ def assemble(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Choose a balanced exam of a wanted size; how it came about is written beside it."""
+    """Choose a balanced exam of a wanted size. How it came about is written beside it."""
     from ragexam._assembling import assemble_exam
 
     attributes = [one.strip() for one in by.split(",")]
@@ -65,7 +71,7 @@ def diff(
     after: Annotated[Path, typer.Argument(metavar="B", help="exam.jsonl, or a run folder.")],
     as_json: AsJson = False,
 ) -> None:
-    """Say which questions were added, removed, renamed or changed from one exam to another."""
+    """Say which questions two exams do not have in common. Questions are added, removed, renamed or changed."""
     from ragexam._assembling import compare_exams
 
     show_result(compare_exams(before, after), as_json=as_json)
@@ -77,7 +83,10 @@ def retrieval(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Report how well each retriever finds the passage a question was written from: hit rate, MRR, nDCG."""
+    """Report how well each retriever finds the source passage.
+
+    Hit rate, MRR and nDCG of the passage a question was written from.
+    """
     show_result(ragexam.retrieval(run, progress=Progress(quiet=quiet)), as_json=as_json)
 
 
@@ -90,8 +99,11 @@ def validity(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say whether the exam ranks retrievers as the questions of people do: pairs agreed, silent, contradicted."""
-    from ragexam._validity import validity_of_run
+    """Say whether an exam ranks retrievers as users' questions do.
+
+    Pairs of retrievers agreed on, silent and contradicted.
+    """
+    from ragexam.validity import validity_of_run
 
     show_result(validity_of_run(run, users, Progress(quiet=quiet)), as_json=as_json)
 
@@ -106,7 +118,10 @@ def export(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Write an exam for lm-evaluation-harness, Inspect or the Hugging Face hub or as a table, or its answers so far."""
+    """Write an exam for another tool, or its answers so far.
+
+    Tools are lm-evaluation-harness, Inspect and the Hugging Face hub; or a table.
+    """
     from ragexam.exchange import export_exam
 
     show_result(export_exam(exam, to, out, name), as_json=as_json)
@@ -125,7 +140,10 @@ def import_answers(
     ] = "character",
     as_json: AsJson = False,
 ) -> None:
-    """Read answers of lm-evaluation-harness and Inspect to an exported exam: responses.csv."""
+    """Read another tool's answers to an exported exam.
+
+    Answers of lm-evaluation-harness and Inspect become responses.csv.
+    """
     from ragexam.exchange import import_answers as read_answers
 
     show_result(read_answers(samples, exam, out, normalization), as_json=as_json)

@@ -29,7 +29,7 @@ def run(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write, sit, measure, prune and report; stops and resumes anywhere."""
+    """Write, sit, measure, prune and report; resumes anywhere."""
     progress = Progress(quiet=quiet)
     done = ragexam.run(config, overrides=overrides or (), minutes=minutes, engine=engine, progress=progress)
     show_result(done, as_json=as_json)
@@ -45,14 +45,14 @@ def sit(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Let a grid of pipelines sit an exam: answers.sqlite and responses.csv."""
+    """Let a grid of pipelines sit an exam. The folder gets answers.sqlite and responses.csv."""
     progress = Progress(quiet=quiet)
     sat = ragexam.sit(exam, pipelines, out, seed=seed, overrides=overrides or (), engine=engine, progress=progress)
     show_result(sat, as_json=as_json)
 
 
 def classify(job: ClassificationJob, as_json: AsJson = False, quiet: Quiet = False) -> None:
-    """Label questions by Bloom's taxonomy, by their form, by a taxonomy of yours; compare labellers."""
+    """Label questions: Bloom's taxonomy, forms, your own taxonomy. Labellers are compared."""
     show_result(run_classification(job, Progress(quiet=quiet)), as_json=as_json)
 
 

@@ -57,7 +57,7 @@ from ragexam._outcomes import TrafficByName, examinee_factories, left_out, mixed
 from ragexam._retrieval import Library, retrieval_step
 from ragexam._run_results import SittingResult, WritingResult
 from ragexam._steps import Steps
-from ragexam._validity import answered_questions, overlaps_of_people, read_users, validity_step
+from ragexam.validity import answered_questions, overlaps_of_people, read_users, validity_step
 
 if TYPE_CHECKING:
     from ragexam.report import RunFindings

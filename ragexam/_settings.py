@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import is_dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
+
+from examcore import first_setting_fault
 
 Settings = TypeVar("Settings", bound=BaseModel)
 Lines = Mapping[tuple[str | int, ...], int]
@@ -50,7 +49,9 @@ def check(
     try:
         return kind.model_validate(content)
     except ValidationError as error:
-        raise ValueError(_fault(source, lines, error, [name for name, _ in changes], kind)) from None
+        fault = first_setting_fault(error, kind)
+        place = _place(source, lines, fault.where, [name for name, _ in changes])
+        raise ValueError(f"{place}: {fault.line}") from None
 
 
 def parsed_overrides(overrides: SettingChanges) -> list[tuple[str, object]]:
@@ -113,31 +114,6 @@ def _override(content: dict[str, Any], name: str, value: object) -> None:
     place[last] = deepcopy(value)  # a later change of a part leaves the caller's mapping as it is
 
 
-def _fault(
-    source: Path | str, lines: Lines | None, error: ValidationError, given: Sequence[str], kind: type[BaseModel]
-) -> str:
-    """The first mistake, placed at the nearest line that stands in the file."""
-    first = error.errors()[0]
-    where = tuple(first["loc"])
-    # A group's own message begins with its name, which stands before it here.
-    message = first["msg"].removeprefix("Value error, ").removeprefix(f"{where[-1]}: " if where else "")
-    inner = _entry(first["input"], message)
-    name = ".".join(str(part) for part in where) or "settings"
-    place = _place(source, lines, (*where, *inner), given)
-    if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
-        nearest = _nearest(name, kind)
-        hint = f"did you mean {nearest}?" if nearest else "see the names that `ragexam init` writes"
-        return f"{place}: unknown setting {name!r}; {hint}"
-    if first["type"] == "missing":
-        return f"{place}: no setting {name!r}; wanted a value for it"
-    if inner and message.startswith((f"{inner[0]} is ", f"{inner[0]}: ")):
-        return f"{place}: {name}.{message}"
-    # Our own messages say what was found, unless they begin with what is wanted: an address may hold a password.
-    complete = first["type"] == "value_error" and not message.startswith("wanted")
-    found = "" if complete or isinstance(first["input"], dict | BaseModel) else f"{first['input']!r}; "
-    return f"{place}: {name}: {found}{message[:1].lower() + message[1:]}"
-
-
 def _place(source: Path | str, lines: Lines | None, where: tuple[str | int, ...], given: Sequence[str]) -> str:
     """The override that a mistake came from, else its file and line."""
     name = ".".join(str(part) for part in where) or "settings"
@@ -148,35 +124,3 @@ def _place(source: Path | str, lines: Lines | None, where: tuple[str | int, ...]
         return str(source)
     known = next((where[:n] for n in range(len(where), 0, -1) if where[:n] in lines), ())
     return f"{source}:{lines.get(known, 1)}"
-
-
-def _entry(group: object, message: str) -> tuple[str | int, ...]:
-    """The entry of a group that a message is about: the one it begins with, or the first it quotes."""
-    match = re.match(r"([\w-]+)(?: is |: )", message) or re.search(r"'([^']+)'", message)
-    if match is None or not isinstance(group, dict):
-        return ()
-    if match[1] in group:
-        return (match[1],)
-    listed = (
-        (name, value.index(match[1])) for name, value in group.items() if isinstance(value, list) and match[1] in value
-    )
-    return next(listed, ())
-
-
-def _nearest(name: str, kind: type[BaseModel]) -> str | None:
-    """The setting that was meant: one of the same last name in another group, else the one spelt most alike."""
-    names = list(_names(kind))
-    same = [one for one in names if one.rpartition(".")[2] == name.rpartition(".")[2]]
-    return next(iter([*same, *get_close_matches(name, names, 1, 0.75)]), None)
-
-
-def _names(kind: object, before: str = "") -> Iterator[str]:
-    """The dotted names of all settings below a group."""
-    if get_args(kind):
-        for one in get_args(kind):
-            yield from _names(one, before)
-    elif isinstance(kind, type) and (issubclass(kind, BaseModel) or is_dataclass(kind)):
-        for name, inner in get_type_hints(kind).items():
-            if not name.startswith("_") and name != "model_config":
-                yield f"{before}{name}"
-                yield from _names(inner, f"{before}{name}.")

@@ -68,6 +68,7 @@ def _loaded(name: str) -> Any:
 
 app = typer.Typer(
     cls=CommandGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},  # of every command, which inherits them
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -132,7 +133,7 @@ def fail(message: str, status: int = BAD_INPUT) -> None:
 
 @app.command(epilog="Example: ragexam init my-exam && ragexam run my-exam/config.yaml")
 def init(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")]) -> None:
-    """Create a new exam: a commented configuration and a folder for documents."""
+    """Create an exam's configuration and a folder for documents."""
     from ragexam._template import begin
 
     print(begin(directory))
@@ -150,7 +151,7 @@ def generate(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write an exam from a corpus: corpus.jsonl, chunks.jsonl, exam.jsonl, dropped.jsonl."""
+    """Write an exam from a corpus. The folder gets corpus.jsonl, chunks.jsonl, exam.jsonl and dropped.jsonl."""
     written = ragexam.generate(
         corpus,
         out,
@@ -179,7 +180,7 @@ def filter_exam(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Drop questions by named rules: a dry run with examples, or a new exam; the old one stays."""
+    """Drop questions by named rules: a dry run, or a new exam. A dry run shows examples; the old exam stays."""
     from exam_gen.rules import rules_of
     from ragexam._filtering import FilterSource, changed, dry_run, write_filtered
 
@@ -195,10 +196,10 @@ def filter_exam(
 
 
 MEASUREMENT = {
-    "fit": "Fit an item response model: items, abilities, components, posterior.",
-    "prune": "Drop the questions that measure little, judged on held-out pipelines.",
+    "fit": "Fit an item response model: items, abilities, components.",
+    "prune": "Drop the questions worth least, judged on held-out pipelines.",
     "information": "Print how much an exam tells at each ability.",
-    "check": "Say whether a fit can be believed, and which questions to mend.",
+    "check": "Say if a fit can be believed, and which questions to mend.",
     "dif": "Find questions that treat equally able pipelines differently.",
     "score": "Abilities of new pipelines on the questions of a fit.",
     "adaptive": "An adaptive exam: from recorded answers, or live.",
@@ -211,10 +212,10 @@ MEASUREMENT = {
 }
 """The commands of `python -m irt`: listed here, defined in `irt.commands`."""
 LISTED = {
-    "run": "Write, sit, measure, prune and report; stops and resumes anywhere.",
-    "sit": "Let a grid of pipelines sit an exam: answers.sqlite and responses.csv.",
-    "classify": "Label questions by Bloom's taxonomy, by their form, by a taxonomy of yours; compare labellers.",
-    "grade": "Grade systems that answer in free text: EXAM, EXAM++, ARGUE, nuggets, leaderboards.",
+    "run": "Write, sit, measure, prune and report; resumes anywhere.",
+    "sit": "Let a grid of pipelines sit an exam.",
+    "classify": "Label questions: Bloom's taxonomy, forms, your own taxonomy.",
+    "grade": "Grade free text: EXAM, EXAM++, ARGUE, nuggets, leaderboards.",
     **MEASUREMENT,
 }
 """The first sentence of each command whose module loads much, so that `--help` need not load it."""
@@ -229,7 +230,10 @@ def report(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="With two runs: where the page is written.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write report.html and figures/ of a run; of two runs comparison.html into the second: what changed."""
+    """Write the report of a run, or what changed between two.
+
+    The run gets report.html and figures/, the second of two runs comparison.html.
+    """
     from ragexam.report.comparison import write_comparison
 
     if other is not None:
@@ -259,7 +263,10 @@ def view(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Read an exam on a local page: accept, edit, retire, restore its questions; or audit it blindly."""
+    """Read, edit and audit an exam on a local page.
+
+    Questions are accepted, edited, retired and restored, or judged blindly.
+    """
     from ragexam.review import BlindAudit
     from ragexam.review._session import audit_session, review_session
 
@@ -276,7 +283,7 @@ def view(
 
 @app.command(epilog="Example: ragexam doctor")
 def doctor(as_json: AsJson = False) -> None:
-    """Show what this machine has: versions, processors, memory, disk, models at hand."""
+    """Show what this machine has: processors, memory, disk, models."""
     from ragexam._doctor import examine
 
     machine = examine()

@@ -15,6 +15,7 @@ import pytest
 from typer.main import get_command
 
 import irt
+from ragexam import cli
 from ragexam.cli import app
 from tests.command_line import done_in, run_here, snippet_here
 
@@ -138,9 +139,25 @@ def test_every_command_stands_on_the_page_of_commands_and_has_an_example() -> No
     assert len(commands()) >= 25
     for command in commands():
         assert f"ragexam {command}" in page
-        status, shown, _ = run_here(ROOT, "ragexam", [command, "--help"])
+        status, shown, _ = run_here(ROOT, "ragexam", [command, "-h"])
         assert status == 0
         assert f"Example: ragexam {command}" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("words", ["", "grade", "grade bank"])
+def test_the_summary_of_every_command_fits_into_a_line_of_help(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    status, shown, _ = run_here(ROOT, "ragexam", [*words.split(), "--help"])
+    lines = [line for line in shown.splitlines() if re.match("  [a-z]+  ", line)]
+    assert status == 0
+    assert len(lines) >= 4
+    assert [line for line in lines if line.endswith("...")] == []
+
+
+@pytest.mark.parametrize("command", sorted(set(cli.LISTED) - set(cli.MEASUREMENT)))
+def test_a_command_that_loads_much_is_listed_with_its_own_first_sentence(command: str) -> None:
+    _, shown, _ = run_here(ROOT, "ragexam", [command, "--help"])
+    assert f"\n\n  {cli.LISTED[command]}" in shown
 
 
 def test_every_command_on_free_text_has_an_example() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from exam_gen.corpora._formats import markdown_title, suffix, tidy
-from examcore import Document, JsonRecord, decode, json_kind, read_bytes, read_json_lines
+from examcore import Document, JsonRecord, decode, json_kind, json_object, read_bytes, read_json_lines
 
 TABLE_SUFFIXES = {".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"}
 """File name endings that are read as one document per record (also with `.gz` after them)."""
@@ -157,11 +157,8 @@ def _json_list(path: Path) -> list[JsonRecord]:
     if not isinstance(value, list):
         kind = json_kind(value)
         raise ValueError(f"{path}:1: found JSON {kind}; wanted a list of objects (JSON lines end in .jsonl)")
-    records = [JsonRecord(f"{path}: record {number}", one) for number, one in enumerate(value, start=1)]
-    for record in records:
-        if not isinstance(record.fields, dict):
-            raise ValueError(f"{record.place}: found JSON {json_kind(record.fields)}; wanted an object")
-    return records
+    places = [f"{path}: record {number}" for number in range(1, len(value) + 1)]
+    return [JsonRecord(place, json_object(one, place)) for place, one in zip(places, value, strict=True)]
 
 
 def _csv(path: Path, delimiter: str) -> list[JsonRecord]:

@@ -4,7 +4,6 @@ from examcore.page._frame import HeatCell, HeatRow, HeatTable, installed_version
 from examcore.page._number_formats import (
     chance,
     clipped,
-    duration,
     flattened,
     joined,
     p_value,
@@ -23,7 +22,6 @@ __all__ = [
     "HeatTable",
     "chance",
     "clipped",
-    "duration",
     "flattened",
     "installed_version",
     "joined",

@@ -62,16 +62,6 @@ def points(interval: IntervalEstimate) -> str:
     return f"{signed(100 * interval.estimate, 0)} points ({low} to {high})"
 
 
-def duration(seconds: float) -> str:
-    """`3.2 s`, `4 min 10 s`, `2 h 5 min`."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
 def clipped(text: str, longest: int) -> str:
     """The text, its end replaced by its length when it is very long."""
     if len(text) <= longest:

@@ -6,10 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from irt import _prior_densities as prior_densities
-from irt._design import Design
-from irt._model import ItemModel, Priors, RawDraws, guessing_centre
-from irt._responses import Floats
+from irt import Floats, Priors
+from irt.fitting import Design, ItemModel, RawDraws, guessing_centre, prior_densities
 from irt.kernels import probability
 
 

@@ -20,13 +20,8 @@ import numpy as np
 import pandas as pd
 
 from experiments.calibration.prior_draws import Specification, draw_answers, draw_prior
-from irt import kernels
-from irt._design import Design, build_design
-from irt._fit_settings import FitSettings
-from irt._model import Problem, report_scale
-from irt._packed_answers import counted
-from irt._responses import Floats, ResponseMatrix
-from irt.fitting import _nuts as nuts
+from irt import FitSettings, Floats, ResponseMatrix, kernels
+from irt.fitting import Design, Problem, build_design, counted, nuts, report_scale
 
 NULL_TABLES = 4000
 """Tables of uniform ranks that the null distribution of the statistic is drawn from."""

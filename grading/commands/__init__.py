@@ -65,7 +65,7 @@ def _application(path: str, commands: Commands, text: str, example: str | None =
 app = _application(
     "ragexam grade",
     COMMANDS,
-    "Grade systems that answer in free text: EXAM, EXAM++, ARGUE, nuggets, leaderboards.",
+    "Grade free text: EXAM, EXAM++, ARGUE, nuggets, leaderboards.",
     "Example: ragexam grade nuggets run-a.jsonl run-b.jsonl",
 )
 app.add_typer(_application("ragexam grade bank", BANK_COMMANDS, "Question banks."), name="bank")

@@ -31,7 +31,7 @@ def exam(
     scores: Scores = None,
     as_json: AsJson = False,
 ) -> None:
-    """EXAM and n-EXAM: the share of a query's questions that a system's article answers."""
+    """EXAM and n-EXAM: share of questions that an article answers."""
     sampling = resampling.sampling
     known = bank_of(bank, None if bank is None else _seen(read_answers(answers)))
     read = read_answers(answers, known)

@@ -52,7 +52,7 @@ def edit_questions(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Edit a bank with history: the bank stays, edits go to a log beside it, and the edited bank is written anew."""
+    """Edit a bank with history. The bank stays, edits go to a log beside it, and the edited bank is written anew."""
     values = values or []
     action = _action(edit, values)
     name = bank.name.removesuffix(".gz").rpartition(".")[0] or bank.name

@@ -34,7 +34,7 @@ def lint(
     grades: Annotated[Path | None, typer.Option(help="Grades: finds questions that most passages answer.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find faults of a bank: duplicates, contradictions, AND keys that nothing meets, questions that are too broad."""
+    """Find faults of a bank. Duplicates, contradictions, AND keys that nothing meets, questions that are too broad."""
     faults: list[Fault] = []
     questions = read_bank(bank, faults)
     notes = in_words(faults)
@@ -68,7 +68,7 @@ def changes(
     tau: Annotated[float | None, typer.Option(help="Count only labels that cross this grade.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the passages whose EXAM-Label changes from one bank to another."""
+    """List the passages whose EXAM-Label differs between two banks."""
     faults: list[Fault] = []
     found = label_changes(read_bank(before, faults), read_bank(after, faults), read_grades(grades).grades, tau)
     notes = in_words(faults)
@@ -117,7 +117,7 @@ def write(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a bank of open questions for each query and sub-topic with a model."""
+    """Write a bank of open questions with a model. For each query and sub-topic."""
     progress = Progress(quiet=quiet)
     wanted = read_topics(topics)
     settings = ModelSettings(**vars(model))

@@ -28,7 +28,7 @@ def agreement(
     over: Annotated[Over, typer.Option(help="What intervals resample: topics (auto: from 10 on) or pairs.")] = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Say how far two judges agree beyond chance: Cohen's kappa, plain and quadratic, and Krippendorff's alpha."""
+    """Say how far two judges agree beyond chance. Cohen's kappa, plain and quadratic, and Krippendorff's alpha."""
     level = resampling.interval
     (a, without_a), (b, without_b) = read_judgements(first), read_judgements(second)
     found = agree(a, b, SAMPLING._replace(level=level, seed=resampling.seed), over=over)
@@ -66,7 +66,7 @@ def leaderboard(
     pairs: ShownPairs = "neighbours",
     as_json: AsJson = False,
 ) -> None:
-    """Compare two leaderboards by rank correlation; with topics, also test which systems of each can be told apart."""
+    """Compare two leaderboards by rank correlation. With topics, also test which systems of each can be told apart."""
     sampling = resampling.sampling
     tables = {"a": read_scores(first), "b": read_scores(second)}
     found = correlate(tables["a"], tables["b"], sampling)

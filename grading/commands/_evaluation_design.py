@@ -35,7 +35,7 @@ def power(
     alpha: Annotated[float, typer.Option(help="Level of the two-sided test; divided by the number of pairs.")] = 0.05,
     as_json: AsJson = False,
 ) -> None:
-    """Say how many topics, and questions on each, tell two systems apart, from a pilot's scores."""
+    """Say how many topics and questions tell two systems apart. From a pilot's scores."""
     rows = read_rows(pilot, {**SYSTEM, **TOPIC, **SCORE}, QUESTION)
     by_question = "question" in rows[0].fields
     cells = cells_of(rows, ("system", "topic", "question") if by_question else ("system", "topic"), "score")
@@ -80,7 +80,7 @@ def reusability(
     tau: Annotated[float | None, typer.Option(help="Count grades from this on as 1, others as 0.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Leave each system out of the making of a bank or pool, and say what becomes of its rank."""
+    """Say how a bank or pool ranks a system it was made without. Leaves out each system in turn."""
     level, data = resampling.interval, _contributions(files)
     found = leave_one_out(data if tau is None else at_least(data, tau), resampling.sampling)
     mean_tau, moved = found.tau.as_dict(), found.displacement.as_dict()
@@ -117,7 +117,7 @@ def bias(
     resampling: Resampling,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether judges (or the writers of the questions) favour systems of their own family."""
+    """Say whether judges favour systems of their own family. Judges, or the writers of the questions."""
     data = read_judged(table)
     found = favour(data, resampling.sampling)
     result = {

@@ -51,7 +51,7 @@ def run(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Grade passages by a bank's questions with a model; stops and resumes anywhere."""
+    """Grade passages by a bank's questions with a model. Stops and resumes anywhere."""
     _require_one_process(grading, engine)
     given = _read(bank, passages, grading, model.model)
     progress = Progress(quiet=quiet)
@@ -113,7 +113,7 @@ def margin(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Set the margin of grade run --grader choices: by how much a passage must raise a choice to support it."""
+    """Set the margin of grade run --grader choices. By how much a passage must raise a choice to support it."""
     progress = Progress(quiet=quiet)
     questions = read_exam(exam)
     trials = trials_of(questions, passages, resampling.seed)

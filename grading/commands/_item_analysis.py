@@ -55,7 +55,10 @@ def items(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Questions as items: dead and redundant ones, difficulty, discrimination, and a pruned bank judged held out."""
+    """Find dead and redundant questions by their grades.
+
+    Questions as items: difficulty, discrimination, and a pruned bank judged held out.
+    """
     progress = Progress(quiet=quiet)
     graded = _read(grades, source.prompt)
     read = read_runs(run or [])

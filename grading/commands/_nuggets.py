@@ -34,7 +34,7 @@ def nuggets(
     scores: Scores = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score answers by the nuggets they support, per topic and all; several systems are compared in pairs."""
+    """Score answers by the nuggets they support. Per topic and all; several systems are compared in pairs."""
     sampling = resampling.sampling
     runs = read_all_assignments(files)
     found = [score_run(run, sampling) for run in runs]

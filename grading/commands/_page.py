@@ -17,7 +17,10 @@ def report(
     sources: Sources,
     as_json: AsJson = False,
 ) -> None:
-    """Write report.html: which system answers most, how sure that is, each question, and what became of the replies."""
+    """Write report.html: which system answers most, how surely.
+
+    It shows each question and what became of the replies.
+    """
     written = write_grading_report(out, sources, _command(out, sources))
     best, warnings = written["best"], written["warnings"]
     lines = [written["report"], *([f"best: {best}"] if best else []), *(f"note: {one}" for one in warnings)]

@@ -56,7 +56,7 @@ def argue(
     lenient: Lenient = False,
     as_json: AsJson = False,
 ) -> None:
-    """Judge every sentence of reports by ARGUE's eight outcomes; precision, recall and F1 per report and run."""
+    """Judge every sentence of reports by ARGUE's eight outcomes. Precision, recall and F1 per report and run."""
     read, known = read_reports(reports, cited_sentences), read_nuggets(nuggets)
     refuse(read.faults, lenient=lenient, listing=f"ragexam grade validate {reports} lists them")
     found, bank = read.reports, known.nuggets
@@ -92,7 +92,10 @@ def validate(
     lenient: Lenient = False,
     as_json: AsJson = False,
 ) -> None:
-    """List everything that is wrong with a file of reports; exit status 2 when something is, and --lenient is not."""
+    """List everything that is wrong with a file of reports.
+
+    Exit status 2 when something is, and --lenient is not given.
+    """
     read = read_reports(reports, cited_sentences)
     faults = [*read.faults]
     if documents is not None:

@@ -43,7 +43,7 @@ def measure(
     scores: Scores = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure runs against qrels: MAP, nDCG, Rprec, MRR, P@k, with intervals and paired differences."""
+    """Measure runs against qrels: MAP, nDCG, Rprec, MRR, P@k. With intervals and paired differences."""
     names = [] if measures is None else [one.strip() for one in measures.split(",")]
     if not all(names):
         raise ValueError(f"--measures {measures!r}: an empty name; wanted names such as MAP,nDCG@20")
@@ -91,7 +91,10 @@ def cover(
     scores: Scores = None,
     as_json: AsJson = False,
 ) -> None:
-    """EXAM-Cover@k,tau: the share of a query's questions that the first k passages of a run answer."""
+    """EXAM-Cover@k,tau: share of questions that a run answers.
+
+    The questions of a query, answered by the first k passages.
+    """
     sampling = resampling.sampling
     graded, read = read_grades(grades, source.prompt), read_runs(runs)
     questions = bank_of(source.bank, graded.questions) or graded.questions
@@ -128,7 +131,7 @@ def qrels(
     prompt: GradePrompt = None,
     as_json: AsJson = False,
 ) -> None:
-    """EXAM-Label: each passage's best grade over the questions, as TREC qrels."""
+    """EXAM-Label: each passage's best grade, as TREC qrels. The best is over the questions."""
     graded = read_grades(grades, prompt)
     labels = exam_labels(graded)
     found = exam_qrels(labels, tau)
@@ -171,7 +174,7 @@ def choose_tau(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Choose tau on some queries and judge it on the others: by kappa of labels, or by leaderboards of runs."""
+    """Choose tau on some queries and judge it on the others. By kappa of labels, or by leaderboards of runs."""
     sampling = resampling.sampling
     graded, read = read_grades(grades, source.prompt), read_runs(runs or [])
     if read:

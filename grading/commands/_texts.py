@@ -31,7 +31,7 @@ def similarity(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Say how close a reformulated question is to its gold standard, by weighted n-grams; of several, the closest."""
+    """Say how close a reformulated question is to the gold one. By weighted n-grams; of several, the closest."""
     chosen = _weights(weights)
     files = [_is_file(one) for one in (text, *gold)]
     if any(files) and not (all(files) and len(gold) == 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from examcore import json_kind
+from examcore import json_object
 from grading._file_rows import read_json_object
 from grading._records import Sentence, SystemReport
 from grading.formats._file_faults import Fault
@@ -62,10 +62,10 @@ def _cited(path: Path, texts: Texts, faults: list[Fault]) -> Cited:
     """The documents of each sentence, in the file's order."""
     found: Cited = {}
     for topic, documents in read_json_object(path).items():
-        for document, runs in _inner(documents, f"{path}, topic {topic}").items():
+        for document, runs in json_object(documents, f"{path}, topic {topic}").items():
             place = f"{path}, topic {topic}, document {document}"
-            for run, sentences in _inner(runs, place).items():
-                for number, text in _inner(sentences, f"{place}, run {run}").items():
+            for run, sentences in json_object(runs, place).items():
+                for number, text in json_object(sentences, f"{place}, run {run}").items():
                     known = texts.get(topic, {}).get(run, {}).get(number)
                     if known is None:
                         message = f"run {run!r} has no sentence {number}; wanted one of its report"
@@ -76,9 +76,3 @@ def _cited(path: Path, texts: Texts, faults: list[Fault]) -> Cited:
                         continue
                     faults.append(Fault(place, "unknown sentence", message))
     return found
-
-
-def _inner(value: object, place: str) -> Mapping[str, object]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{place}: found JSON {json_kind(value)}; wanted an object")
-    return value

@@ -1,5 +1,6 @@
 """Whether a fit can be believed: mixing of chains, predictive accuracy, fit of items, persons and the model."""
 
+from irt.checks._convergence import mixing
 from irt.checks._copies import Duplicates, duplicates
 from irt.checks._differential import DifferentialItems, dif
 from irt.checks._findings import CheckReport, report
@@ -24,6 +25,7 @@ __all__ = [
     "item_residuals",
     "m2",
     "miskeys",
+    "mixing",
     "prior_sensitivity",
     "report",
     "s_x2",

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from irt._model import Priors
 from irt._printing import json_record
 from irt._responses import ResponseMatrix, constant_facets, facet_names
 from irt._result import Fit
@@ -108,14 +107,13 @@ def report(
     groups: Mapping[str, str] | None = None,
     options: pd.DataFrame | None = None,
     key: Mapping[str, object] | None = None,
-    priors: Priors | None = None,
     seed: int | None = None,
 ) -> CheckReport:
     """Run every check that the table and the fit allow.
 
     `groups` labels items that may depend on each other (such as questions on one document); `options` and `key` are the
-    chosen and the right options, for suggesting keys; `priors` those of the fit. Checks that refuse the table are
-    listed in `skipped` with their reason, as those that cannot read ratings are. Facets are those of the fit's table.
+    chosen and the right options, for suggesting keys. Checks that refuse the table are listed in `skipped` with their
+    reason, as those that cannot read ratings are. Facets are those of the fit's table.
     """
     chosen = fit.seed if seed is None else seed
     data = fit.data
@@ -140,7 +138,7 @@ def report(
         if facet not in constant_facets(data):
             checks[f"dif {facet}"] = _dif_of(data, items, facet)
     checks["item fit"] = lambda: {"item fit": s_x2(data, items, fit.model)}
-    last: dict[str, Callable[[], Tables]] = {"priors": lambda: {"priors": prior_sensitivity(fit, priors)}}
+    last: dict[str, Callable[[], Tables]] = {"priors": lambda: {"priors": prior_sensitivity(fit)}}
     return _run(fit, checks | of_all | last)
 
 

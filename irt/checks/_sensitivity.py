@@ -41,14 +41,14 @@ class Shift(NamedTuple):
     spread: Floats
 
 
-def prior_sensitivity(fit: Fit, priors: Priors | None = None) -> pd.DataFrame:
+def prior_sensitivity(fit: Fit) -> pd.DataFrame:
     """`prior,quantity,element,shift_half,shift_double,sd_half,sd_double,k,flag,note,sentence`, largest shift first.
 
     For each prior and each kind of quantity (ability, contrasts of each facet, item parameters), the element that moves
     most: the change of its mean, in posterior standard deviations, with half and with double the prior, and the ratio
     of its new standard deviation to the old. `k` is the Pareto shape of the weights; above .7 the row is empty. So it
-    is where the method holds a scale fixed (`map`): only draws of the scale can tell. `priors` are those the fit used
-    (the defaults, if None). Raises ValueError when the fit has fewer than 100 draws.
+    is where the method holds a scale fixed (`map`): only draws of the scale can tell. Raises ValueError when the
+    fit has fewer than 100 draws.
     """
     fit.require_right_or_wrong("the check of the priors")
     if fit.method == "mml":
@@ -57,20 +57,20 @@ def prior_sensitivity(fit: Fit, priors: Priors | None = None) -> pd.DataFrame:
     if count < FEWEST_DRAWS:
         raise ValueError(f"{count} draws cannot be weighed again; wanted at least {FEWEST_DRAWS}")
     quantities = _quantities(fit)
-    scaled = log_priors(fit, priors or Priors())
+    scaled = log_priors(fit)
     table = pd.concat([_rows(name, log_prior, quantities) for name, log_prior in scaled.items()], ignore_index=True)
     shifts = [table[name].abs().to_numpy(dtype=np.float64, na_value=-1.0) for name in ("shift_half", "shift_double")]
     size = np.maximum(shifts[0], shifts[1])
     return table.iloc[np.argsort(-size, kind="stable")].reset_index(drop=True)
 
 
-def log_priors(fit: Fit, priors: Priors) -> dict[str, Floats]:
+def log_priors(fit: Fit) -> dict[str, Floats]:
     """Log density `[D]` of each prior at the draws, up to a constant, by its name in `Priors`.
 
     The draws are put back on the model's own scale: its unit is the geometric mean of the discriminations, its origin
     the mean of the facets' effects over the students. `common_a` is scaled on the log scale, where it is normal.
     """
-    draws = fit.draws
+    draws, priors = fit.draws, fit.settings.priors or Priors()
     unit = np.exp(np.log(draws["a"]).mean(axis=1)) * flattening(draws)
     origin = np.zeros(len(unit))
     found: dict[str, Floats] = {}

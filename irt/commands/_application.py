@@ -21,7 +21,6 @@ from irt.commands import _students as students
 from irt.commands._output import OpenStep, terminal_step
 from irt.commands._records import with_records
 
-HELP = {"help_option_names": ["-h", "--help"]}
 PROGRAM = "python -m irt"
 FIRST_STEPS = """\
 A table of answers is long (columns student,item,score, then facets and trials)
@@ -69,7 +68,7 @@ def application(step: OpenStep = terminal_step, program: str = "irt") -> typer.T
     app = typer.Typer(
         cls=_FirstSteps,
         help="Item response theory for any table of right, wrong or rated answers.",
-        context_settings=HELP,
+        context_settings={"help_option_names": ["-h", "--help"]},  # of every command, which inherits them
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -77,14 +76,22 @@ def application(step: OpenStep = terminal_step, program: str = "irt") -> typer.T
     app.callback()(lambda: None)
     for name, (function, example) in COMMANDS.items():
         bound = {"step": step} if "step" in inspect.signature(function).parameters else {}
-        app.command(name, cls=_WithExample, epilog=example, context_settings=HELP)(
-            _interruptible(with_records(function, **bound), program)
-        )
+        app.command(name, cls=_WithExample, epilog=example)(_interruptible(with_records(function, **bound), program))
     return app
 
 
 class _WithExample(TyperCommand):
-    """A command whose help ends with an example."""
+    """A command whose help has a section for each heading of its options, and ends with an example."""
+
+    def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for each in self.get_params(ctx):
+            usual = "Arguments" if each.param_type_name == "argument" else "Options"
+            heading = getattr(each, "rich_help_panel", None) or usual
+            sections.setdefault(heading, []).extend(filter(None, [each.get_help_record(ctx)]))
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     def format_epilog(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         formatter.write(f"\nExample: {ctx.command_path} {self.epilog}\n")

@@ -33,19 +33,24 @@ UNSAVED = "Nothing was written: --out DIR keeps the result."
 class RatingOptions:
     """Whether scores are ratings."""
 
-    graded: bool = option(False, "Scores are ratings 0, 1, 2, ... (--model grm says so, too).")
-    top: int | None = option(None, "Highest rating. Default: column top, else the largest an item got.", "N")
+    graded: bool = option(False, "Scores are ratings 0, 1, 2, ... (--model grm says so, too).", heading="Ratings")
+    top: int | None = option(
+        None, "Highest rating. Default: column top, else the largest an item got.", "N", heading="Ratings"
+    )
 
 
 @dataclass(frozen=True)
 class PriorOptions:
     """Priors of the model."""
 
-    priors: bool = option(False, "mml only: items with priors whose spread is estimated, for few students.")
+    priors: bool = option(
+        False, "mml only: items with priors whose spread is estimated, for few students.", heading="Priors"
+    )
     prior: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
+            rich_help_panel="Priors",
             help=f"Change one prior, such as spread_a=0.3; repeatable. Names: {', '.join(PRIORS)}.",
         ),
     ] = None

@@ -11,24 +11,18 @@ import typer
 
 
 def with_records(function: Callable[..., None], **bound: object) -> Callable[..., None]:
-    """The function with its `bound` arguments filled in, and one parameter per field in the place of each record.
+    """The function with its `bound` arguments filled in, and behind its own parameters one per field of each record.
 
-    A field becomes the option `--its-name`, or that of a typer annotation. Its metadata may have `help`, `metavar` and
-    another `flag`; where they say `"option": False`, or where the function has a parameter of that name, the field
-    keeps its default. Sequences are comma-separated lists.
+    A field becomes the option `--its-name`, or that of a typer annotation. Its metadata may have `help`, `metavar`,
+    another `flag`, and the `heading` that help shows it under; where they say `"option": False`, or where the function
+    has a parameter of that name, the field keeps its default. Sequences are comma-separated lists.
     """
     own = inspect.signature(function).parameters
     hints = get_type_hints(function, include_extras=True)
-    records: dict[str, type] = {}
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in own.items():
-        if name in bound:
-            continue
-        if is_dataclass(hints[name]):
-            records[name] = hints[name]
-            parameters += _options(hints[name], own.keys() - {name})
-        else:
-            parameters.append(_parameter(name, hints[name], parameter.default))
+    records = {name: hints[name] for name in own if is_dataclass(hints[name])}
+    plain = [one for name, one in own.items() if name not in records and name not in bound]
+    parameters = [_parameter(one.name, hints[one.name], one.default) for one in plain]
+    parameters += [each for name, record in records.items() for each in _options(record, own.keys() - {name})]
 
     def command(**values: Any) -> None:
         built = {name: record(**_taken(values, record, own.keys() - {name})) for name, record in records.items()}
@@ -84,7 +78,8 @@ def _option(field: Field[Any], hint: Any) -> Any:
     flag = field.metadata.get("flag", f"--{name}/--no-{name}" if twofold else f"--{name}")
     parser, shown = next((PARSERS[each] for each in (hint, *get_args(hint)) if each in PARSERS), (None, None))
     metavar = field.metadata.get("metavar") or shown
-    return typer.Option(flag, help=field.metadata.get("help"), metavar=metavar, parser=parser)
+    said = {name: field.metadata.get(name) for name in ("help", "heading")}
+    return typer.Option(flag, help=said["help"], rich_help_panel=said["heading"], metavar=metavar, parser=parser)
 
 
 def _option_fields(record: Any, own: Container[str]) -> list[Field[Any]]:

@@ -17,8 +17,9 @@ import math
 
 import numpy as np
 
+from irt.fitting._numba_functions import compiled
 from irt.fitting._polya_gamma import polya_gamma
-from irt.fitting._sampling_steps import compiled, factorise, normal, normal_drawn, scale_drawn, slice_move, solve_lower
+from irt.fitting._sampling_steps import factorise, normal, normal_drawn, scale_drawn, slice_move, solve_lower
 
 LEAP, STEP = 0.2, 1.0
 """First widths of the slices: of the factor of a group of logits, of log discriminations and their spread."""

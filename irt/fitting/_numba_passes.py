@@ -9,13 +9,13 @@ vector registers), what belongs to one cell may not. A block's work arrays stay 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, cast
+from functools import partial
 
 import numba  # type: ignore[import-untyped]
 import numpy as np
 
-Function = Callable[..., Any]
+from irt.fitting._numba_functions import Function, compiled
+
 BLOCK = 256
 """Items at a time: products of as many factors in [1, 2] stay below 2^256."""
 FAR = 700.0
@@ -36,16 +36,8 @@ SMALLEST = 1e-307
 """The least probability whose logarithm is taken: just above the smallest normal double."""
 
 
-def _exactly(function: Function) -> Function:
-    return cast(Function, numba.njit(forceinline=True, error_model="numpy", fastmath={"contract"})(function))
-
-
-def _summing(function: Function) -> Function:
-    options = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
-    try:
-        return cast(Function, numba.njit(cache=True, **options)(function))
-    except RuntimeError:  # no folder to cache in can be written
-        return cast(Function, numba.njit(**options)(function))
+_exactly = numba.njit(forceinline=True, error_model="numpy", fastmath={"contract"})
+_summing = partial(compiled, fastmath=frozenset({"contract", "reassoc", "nsz"}))
 
 
 @_exactly

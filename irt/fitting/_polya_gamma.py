@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 
-from irt.fitting._sampling_steps import compiled, exponential, normal
+from irt.fitting._numba_functions import compiled
+from irt.fitting._sampling_steps import exponential, normal
 
 CUT = 0.64
 """Where the two series that the density alternates between meet best (Devroye 2009)."""

@@ -8,21 +8,10 @@ from typing import Any
 
 import numba  # type: ignore[import-untyped]
 
-Function = Any
-"""What numba makes of a function."""
-
+from irt.fitting._numba_functions import Function, compiled
 
 FARTHEST, NARROWEST = 1000.0, 1e-13
 """First widths that a slice may reach out, and the share of one below which its search ends where it began."""
-
-
-def compiled(function: Callable[..., Any]) -> Function:
-    """The function compiled by numba; it holds no lock, so that chains run side by side."""
-    options = {"nogil": True, "error_model": "numpy"}
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder to cache in can be written
-        return numba.njit(**options)(function)
 
 
 def _inlined(function: Callable[..., Any]) -> Function:

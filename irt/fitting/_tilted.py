@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from irt.fitting._sampling_steps import compiled
+from irt.fitting._numba_functions import compiled
 
 TINY = 1e-300
 """Least probability whose logarithm is taken."""

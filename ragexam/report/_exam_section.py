@@ -12,8 +12,8 @@ import pandas as pd
 
 from exam_gen import Baseline, ExamStatistics
 from exam_gen.rules import rule_of
-from examcore import IntervalEstimate, Question
-from examcore.page import clipped, duration, flattened, joined, percent, shown_value, signed
+from examcore import IntervalEstimate, Question, duration
+from examcore.page import clipped, flattened, joined, percent, shown_value, signed
 from ragexam.report._component_names import facet_name
 from ragexam.report._page_parts import PageCard, PageSection, PageTable, column_heads, number_cell, table_row
 from ragexam.report._response_scores import facets_of

@@ -158,7 +158,8 @@ class FittedModel:
 def read_fitted_model(folder: Path, renamed: Mapping[str, str]) -> FittedModel:
     """Read a saved fit; `renamed` gives retrievers that are bounds their kind's name."""
     # The page says 90 % everywhere, whatever interval the files were written with.
-    fit = replace(load_fit(folder), interval=INTERVAL)
+    saved = load_fit(folder)
+    fit = replace(saved, settings=saved.settings.changed(interval=INTERVAL))
     shown = {term.name: tuple(renamed.get(level, level) for level in term.levels) for term in fit.design.terms}
     draws = tuple(LevelDraws(name, levels, fit.draws[f"effect.{name}"], fit=fit) for name, levels in shown.items())
     named = fit.components["level"].astype(str).replace(dict(renamed))

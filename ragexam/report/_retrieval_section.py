@@ -13,7 +13,6 @@ from examcore.page import joined, percent, points
 from irt.plots import records
 from rag import AnswerStore
 from ragexam._retrieval import PEOPLES_OVERLAP, RetrievalTable
-from ragexam._validity import ValidityTable
 from ragexam.report._component_names import level_name
 from ragexam.report._fitted_model import INTERVAL
 from ragexam.report._page_parts import (
@@ -28,6 +27,7 @@ from ragexam.report._page_parts import (
     table_row,
 )
 from ragexam.report._response_scores import NOTHING, accuracy, bound_of, facets_of, levels_of, row_interval
+from ragexam.validity import ValidityTable
 
 _FACET = "retriever"
 VERDICTS = {

@@ -12,11 +12,11 @@ import pandas as pd
 
 from examcore import Dropped, Question, RunFolder, parse_json_object, read_dropped, read_exam, read_text
 from ragexam._retrieval import NO_RETRIEVAL, RetrievalTable, read_retrieval, searched_questions
-from ragexam._validity import ValidityTable
 from ragexam.report._fitted_model import FittedModel, read_fitted_model
 from ragexam.report._pruning import PruningRecord, pruning_record
 from ragexam.report._response_scores import bound_of, read_scores
 from ragexam.report._retrieval_section import read_answers
+from ragexam.validity import ValidityTable
 
 
 @dataclass(frozen=True)

@@ -38,17 +38,12 @@ def calibrated(
     drawn = {"a": np.exp(noisy(a, error, draws)), "b": noisy(b, error, draws), "theta": noisy(ability, 0.2, draws)}
     drawn |= {name: np.broadcast_to(values, (draws, count)).copy() for name, values in fixed.items()}
     return irt.Fit(
-        model="2pl",
-        method="map",
-        backend="numpy",
+        settings=irt.FitSettings("2pl", "map", seed=seed, chains=2),
         data=data,
         design=build_design(data),
         draws=drawn,
         point=point,
         chance=np.full(count, 0.25),
-        chains=2,
-        interval=0.9,
-        seed=seed,
         log_likelihood=0.0,
         elpd_loo=None,
         elpd_loo_se=None,

@@ -1,7 +1,7 @@
 """What is read from a fit, and what survives saving it."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -147,6 +147,31 @@ def test_an_interaction_and_trials_survive_saving(tmp_path: Path) -> None:
     again = irt.load_fit(tmp_path)
     pd.testing.assert_frame_equal(again.components, fit.components)
     np.testing.assert_array_equal(again.data.attempts, data.attempts)
+
+
+def test_every_option_of_a_fit_is_known_after_it_and_survives_saving(tmp_path: Path) -> None:
+    data = irt.simulate(None, 8, facets={"llm": 3, "icl": 4, "shots": 3}, seed=1).data
+    assert data.facets is not None
+    data = replace(data, facets=data.facets.assign(shots=data.facets["shots"].str.removeprefix("shots")))
+    given = irt.FitSettings(
+        "3pl", "map", ("llm", "icl"), [("llm", "icl")], ("shots",), [2, 3, 4, 5] * 2, item_effects=False,
+        priors=irt.Priors(spread_a=0.4), interval=0.8, seed=7, backend="numpy", warmup=11, draws=12, chains=3,
+        target_accept=0.7,
+    )  # fmt: skip
+    usual = irt.FitSettings()
+    assert all(getattr(given, each.name) != getattr(usual, each.name) for each in fields(usual))
+    fit = irt.fit(data, settings=given)
+    assert fit.settings == given.changed(chains=1)
+    fit.save(tmp_path)
+    again = irt.load_fit(tmp_path)
+    assert again.settings == fit.settings
+    np.testing.assert_array_equal(irt.fit(again.data, settings=again.settings).point["b"], fit.point["b"])
+
+
+def test_an_option_at_its_default_is_not_saved(fit: irt.Fit) -> None:
+    assert fit.settings.target_accept == irt.FitSettings().target_accept
+    assert "target_accept" not in fit.record()
+    assert fit.record()["interval"] == irt.FitSettings().interval
 
 
 def test_a_newer_or_broken_fit_is_refused(fit: irt.Fit, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`python -m irt`: files in, files out, one line when the input is bad."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -257,8 +258,18 @@ def test_a_file_in_the_place_of_a_folder_is_called_one(
 
 @pytest.mark.parametrize("command", list(COMMANDS))
 def test_help_shows_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([command, "--help"]) == 0
+    assert main([command, "-h"]) == 0
     assert f"Example: python -m irt {command} " in capsys.readouterr().out
+
+
+def test_help_shows_the_usual_options_first_and_the_others_under_headings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "--help"]) == 0
+    said = capsys.readouterr().out
+    assert re.findall(r"^(?:\w[\w ]+:$|  --[a-z-]+)", said, re.MULTILINE)[:8] == [
+        "Arguments:", "Options:", "  --model", "  --facets", "  --options", "  --out", "  --method", "  --interactions",
+    ]  # fmt: skip
+    assert re.search(r"Sampling by nuts:\n  --warmup .*(\n .*)?\n  --draws ", said)
+    assert re.search(r"Priors:\n  --priors .*\n.*\n  --prior ", said)
 
 
 def test_help_of_the_whole_says_what_a_table_is_and_what_to_do_first(capsys: pytest.CaptureFixture[str]) -> None:

@@ -214,7 +214,7 @@ def test_a_saved_fit_has_its_effects_on_items(fit: irt.Fit, tmp_path: Path) -> N
 
 
 def test_priors_are_weighed_on_the_models_own_scale(fit: irt.Fit) -> None:
-    table = prior_sensitivity(fit, Priors())
+    table = prior_sensitivity(fit)
     assert "item_effect_scale" in set(table["prior"])
 
 

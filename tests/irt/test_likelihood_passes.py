@@ -1,6 +1,7 @@
 """The fused pass equals `irt.kernels.log_likelihood` and automatic differentiation."""
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from irt import kernels
 from irt._packed_answers import PackedAnswers, pack
 from irt._responses import Floats
 from irt.fitting import _likelihood_passes as fused
+from irt.fitting._numba_functions import compiled
 from irt.kernels import ItemParameters
 
 MODELS = ("1pl", "2pl", "3pl", "4pl")
@@ -125,3 +127,9 @@ def test_packed_answers_are_those_of_the_table(trials: int | None) -> None:
     for axis, totals in ((1, answers.by_student), (0, answers.by_item)):
         np.testing.assert_array_equal(totals[0], right.sum(axis=axis))
         np.testing.assert_array_equal(totals[1], wrong.sum(axis=axis))
+
+
+def test_a_function_that_cannot_be_stored_is_compiled_all_the_same() -> None:
+    place: dict[str, Any] = {}
+    exec("def doubled(x): return 2 * x", place)  # of no file, beside which numba would store it
+    assert compiled(place["doubled"])(21) == 42

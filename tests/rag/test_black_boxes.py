@@ -372,12 +372,12 @@ def test_black_boxes_stand_beside_the_grid() -> None:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("ftp://host/ask", r"black_boxes\[0\]: 'ftp://host/ask'; wanted an http address or python:package.module:name"),
+        ("ftp://host/ask", r"black_boxes\.0: 'ftp://host/ask'; wanted an http address or python:package.module:name"),
         ("python:module", r"python:module; wanted python:package\.module:name"),
-        ({"name": "x"}, r"black_boxes\[0\]: no 'system'; wanted system, name, choices, timeout, server"),
-        ({"system": "http://h/a", "model": "m"}, "unknown key 'model'"),
+        ({"name": "x"}, r"no setting 'black_boxes\.0\.system'; wanted a value"),
+        ({"system": "http://h/a", "model": "m"}, r"unknown setting 'black_boxes\.0\.model'"),
         ({"system": "http://h/a", "choices": "no"}, "choices: 'no'; wanted true or false"),
-        ({"system": "http://h/a", "server": {"timeout": 0}}, r"server: timeout is 0.*; wanted a number above 0"),
+        ({"system": "http://h/a", "server": {"timeout": 0}}, r"server\.timeout is 0.*; wanted a number above 0"),
         ({"system": "python:a:b", "server": {"timeout": 1}}, "python:a:b is on no server"),
         ({"system": "python:a:b", "timeout": 0}, r"timeout: 0; wanted a number of seconds above 0"),
         ({"system": "python:a:b", "timeout": "soon"}, r"timeout: 'soon'; wanted a number of seconds above 0"),
@@ -399,5 +399,5 @@ def test_the_retriever_of_black_boxes_is_nobody_elses_name() -> None:
         grid_of({"llms": ["a"], "retrievers": [retriever], "black_boxes": ["http://h/a"]})
     with pytest.raises(ValueError, match=r"llms: no entry; wanted a list with at least one"):
         grid_of({"retrievers": ["bm25"], "black_boxes": ["http://h/a"]})
-    with pytest.raises(ValueError, match="answers: 'words'; wanted likelihood or letters"):
+    with pytest.raises(ValueError, match="answers: 'words'; wanted 'likelihood' or 'letters'"):
         grid_of({"llms": [{"model": "a", "answers": "words"}], "retrievers": ["bm25"]})

@@ -236,12 +236,15 @@ def test_a_named_key_that_is_not_set_is_refused(monkeypatch: pytest.MonkeyPatch)
     ("given", "message"),
     [
         ({"api_key_env": "sk-abcdef"}, "api_key_env is no name of an environment variable"),
-        ({"api_key": "sk-abcdef"}, "server: unknown key 'api_key'; wanted base_url, "),
+        (
+            {"api_key": "sk-abcdef"},
+            r"unknown setting 'llms\.0\.server\.api_key'; did you mean llms\.server\.api_key_env",
+        ),
         ({"base_url": "http://me:secret@host/v1"}, "base_url holds more than an address"),
         ({"base_url": "ftp://host/v1"}, "base_url is 'ftp://host/v1'; wanted http"),
         ({"concurrency": 0}, "concurrency is 0; wanted at least 1"),
         ({"timeout": -1}, "timeout is -1.0; wanted a number above 0"),
-        ({"timeout": "soon"}, "timeout: Input should be a valid number"),
+        ({"timeout": "soon"}, "timeout: wanted a valid number"),
         ({"price_per_million": {"prompt": -1}}, "price_per_million"),
     ],
 )

@@ -27,9 +27,9 @@ from examcore import (
 from rag import build_retriever
 from ragexam._config import Config, GridSettings, generate_config
 from ragexam._run import HERE, run_all, run_exam, run_sitting
-from ragexam._validity import UserQuestion, ValidityTable, compare, overlaps_of_people, read_users
 from ragexam.report import analyse_run
 from ragexam.report._verdict_section import UNCHECKED, verdict_warnings
+from ragexam.validity import UserQuestion, ValidityTable, compare, overlaps_of_people, read_users
 from tests.command_line import ragexam_here
 from tests.rag.scripted_author import question_about
 

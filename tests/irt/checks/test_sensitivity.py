@@ -56,7 +56,7 @@ def test_log_priors_are_recovered_from_draws_on_the_reported_scale() -> None:
         spread_b=rng.lognormal(size=50),
         centre_b=rng.standard_normal(50),
     )  # fmt: skip
-    found = log_priors(replace(fit, draws=report_scale(raw, fit.design)), Priors())
+    found = log_priors(replace(fit, draws=report_scale(raw, fit.design)))
     wanted = {
         "term_scale": halfnorm.logpdf(scales[0], scale=1) + halfnorm.logpdf(scales[1], scale=1),
         "residual_scale": halfnorm.logpdf(raw.residual_scale, scale=1),
@@ -73,9 +73,14 @@ def test_log_priors_are_recovered_from_draws_on_the_reported_scale() -> None:
 
 def test_without_facets_the_common_discrimination_has_the_prior() -> None:
     fit = irt.fit(irt.simulate(30, 10, seed=1).data, "1pl", method="map")
-    found = log_priors(fit, Priors())
+    found = log_priors(fit)
     assert set(found) == {"common_a", "centre_b", "spread_b"}
     np.testing.assert_allclose(found["common_a"], -0.5 * (np.log(fit.draws["a"][:, 0]) / 0.5) ** 2)
+
+
+def test_the_priors_that_are_scaled_are_those_of_the_fit() -> None:
+    fit = irt.fit(irt.simulate(30, 10, seed=1).data, "1pl", "map", priors=Priors(common_a=0.2))
+    np.testing.assert_allclose(log_priors(fit)["common_a"], -0.5 * (np.log(fit.draws["a"][:, 0]) / 0.2) ** 2)
 
 
 def test_a_result_that_follows_a_prior_is_named_and_held_scales_are_said() -> None:
@@ -103,7 +108,7 @@ def test_weighing_agrees_with_sampling_under_the_other_prior(factorial_by_nuts: 
     one = factorial_by_nuts
     # A half-normal to the power 1/2 is a half-normal with sqrt(2) times the scale.
     other = irt.fit(one.data, draws=1000, item_effects=False, priors=Priors(spread_a=0.5 * np.sqrt(2)))
-    weights, _ = power_weights(log_priors(one, Priors())["spread_a"])
+    weights, _ = power_weights(log_priors(one)["spread_a"])
     found = weights[:, 0] @ one.draws["spread_a"]
     error = one.draws["spread_a"].std()
     assert found > one.draws["spread_a"].mean()

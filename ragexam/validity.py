@@ -34,8 +34,10 @@ from examcore import (
 from examcore.console import jsonable
 from rag import Retriever, build_retriever
 from rag.retrieval import CUTOFFS, Search, find_sources, searches_of
-from ragexam._retrieval import Library, folder_of_run
+from ragexam._retrieval import Library, folder_of_run, searched_questions
 from ragexam._steps import Steps
+
+__all__ = ["UserQuestion", "ValidityTable", "compare", "read_users", "searched_questions", "validity_of_run"]
 
 MEASURE = f"ndcg@{CUTOFFS[-1]}"
 LEVEL = 0.9
