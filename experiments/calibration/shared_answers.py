@@ -2,10 +2,10 @@
 
     python experiments/calibration/shared_answers.py --replications 100 --out shared_answers.csv
 
-Simulates 3 x 5 pipelines and 56 questions whose retrievers and language models have a random effect of a given size, in
-logits, on every question (`irt.simulate(shared_sd=...)`); 0 is local independence. Each replication appends a line: the
-share of the 90 % intervals of contrasts that hold the truth, their mean width and squared error, by facet. A second run
-goes on where the first stopped.
+Simulates pipelines and questions whose components have a random effect of a given size, in logits, on every question
+(`irt.simulate(shared_sd=...)`); 0 is local independence, inf are models that answer identically, all else as with 0.
+Each replication appends a line: the share of the 90 % intervals of contrasts that hold the truth, their mean width and
+squared error, by facet. A second run goes on where the first stopped; `--first` begins at another seed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,38 +21,70 @@ import pandas as pd
 
 import irt
 
-FACETS = {"llm": 3, "retriever": 5}
-SIZES = (0.0, 1.0, 3.0, 5.0)
-ITEMS = 56
+DESIGNS = {
+    "3x5x56": ({"llm": 3, "retriever": 5}, 56),
+    "3x7x3x100": ({"llm": 3, "retriever": 7, "icl": 3}, 100),
+}
+"""Levels of each facet, and questions."""
+SIZES = (0.0, 1.0, 3.0, 5.0, np.inf)
 
 
 def main() -> None:
     """Run what is missing, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replications", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--design", choices=DESIGNS, default="3x5x56")
     parser.add_argument("--method", default="nuts")
     parser.add_argument("--out", type=Path, required=True)
     words = parser.parse_args()
-    keys = ["size", "method", "seed"]
+    keys = ["design", "size", "method", "seed"]
     done = set() if not words.out.exists() else set(map(tuple, pd.read_csv(words.out)[keys].to_numpy()))
-    for seed, size in itertools.product(range(words.replications), SIZES):
-        if (size, words.method, seed) not in done:
-            row = {"size": size, "method": words.method, "seed": seed} | replicate(size, seed, words.method)
-            pd.DataFrame([row]).to_csv(words.out, mode="a", header=not words.out.exists(), index=False)
+    for seed, size in itertools.product(range(words.first, words.replications), SIZES):
+        key = (words.design, size, words.method, seed)
+        if key not in done:
+            row = dict(zip(keys, key, strict=True)) | replicate(words.design, size, seed, words.method)
+            facets = ["icl", "llm", "retriever"]
+            columns = [
+                *keys,
+                "converged",
+                "seconds",
+                *(f"{f}{c}" for f in facets for c in ("", ".width", ".squared_error")),
+            ]
+            line = pd.DataFrame([row]).reindex(columns=columns)
+            line.to_csv(words.out, mode="a", header=not words.out.exists(), index=False)
     rows = pd.read_csv(words.out).drop(columns="seed")
-    print(rows.groupby(["size", "method"]).mean().round(3).to_string())
+    print(rows.groupby(["design", "size", "method"]).mean().round(3).to_string())
 
 
-def replicate(size: float, seed: int, method: str) -> dict[str, float]:
+def simulated(design: str, size: float, seed: int) -> tuple[irt.ResponseMatrix, dict[str, np.ndarray]]:
+    """A table and the true effects by facet."""
+    facets, items = DESIGNS[design]
+    if np.isfinite(size):
+        made = irt.simulate(
+            items=items, facets=facets, seed=seed, shared_sd=dict.fromkeys(facets, size) if size else {}
+        )
+        return made.data, dict(made.truth.effects)
+    others = {name: count for name, count in facets.items() if name != "llm"}
+    made = irt.simulate(items=items, facets=others, seed=seed)
+    one, copies = made.data, facets["llm"]
+    assert one.facets is not None
+    levels = np.repeat([f"llm{n}" for n in range(copies)], len(one.students))
+    students = tuple(f"{llm}-{name}" for llm, name in zip(levels, copies * one.students, strict=True))
+    table = pd.concat([one.facets] * copies).set_axis(pd.Index(students, name="student")).assign(llm=levels)
+    data = replace(one, scores=np.tile(one.scores, (copies, 1)), students=students, facets=table)
+    return data, {**made.truth.effects, "llm": np.zeros(copies)}
+
+
+def replicate(design: str, size: float, seed: int, method: str) -> dict[str, float]:
     """Coverage, width and squared error by facet, whether the fit converged, and seconds."""
-    shared = dict.fromkeys(FACETS, size) if size else {}
-    made = irt.simulate(items=ITEMS, facets=FACETS, seed=seed, shared_sd=shared)
+    data, effects = simulated(design, size, seed)
     begin = time.perf_counter()
-    fit = irt.fit(made.data, model="2pl", method=method, seed=seed)
+    fit = irt.fit(data, model="2pl", method=method, seed=seed)
     found = {"converged": float(fit.converged), "seconds": time.perf_counter() - begin}
-    for name, count in FACETS.items():
-        draws, point, truth = fit.draws[f"effect.{name}"], fit.point[f"effect.{name}"], made.truth.effects[name]
-        first, second = np.array(list(itertools.combinations(range(count), 2))).T
+    for name, truth in effects.items():
+        draws, point = fit.draws[f"effect.{name}"], fit.point[f"effect.{name}"]
+        first, second = np.array(list(itertools.combinations(range(len(truth)), 2))).T
         low, high = np.quantile(draws[:, first] - draws[:, second], (0.05, 0.95), axis=0)
         gap = truth[first] - truth[second]
         found[name] = float(np.mean((low <= gap) & (gap <= high)))

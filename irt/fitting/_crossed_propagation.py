@@ -8,6 +8,7 @@ too short where a facet has few levels.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -250,8 +251,10 @@ class _ApproximateDraws:
         self.count += count
 
     def joined(self) -> RawDraws:
-        """All draws, in random order."""
-        return joined(self.parts, self.rng.permutation(self.count))
+        """All draws, in random order; what the model fixes is one number broadcast."""
+        raw, table = joined(self.parts, self.rng.permutation(self.count)), self.evidence.table
+        c = raw.c if table.guessing else np.broadcast_to(0.0, raw.c.shape)
+        return replace(raw, c=c, d=raw.d if table.slipping else np.broadcast_to(1.0, raw.d.shape))
 
     @property
     def log_likelihood(self) -> float:

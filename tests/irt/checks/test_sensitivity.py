@@ -39,7 +39,9 @@ def test_draws_of_one_ratio_share_their_weight_whatever_rounding_made_of_their_o
 
 
 def test_log_priors_are_recovered_from_draws_on_the_reported_scale() -> None:
-    fit = irt.fit(irt.simulate(None, 12, facets={"llm": 3, "icl": 4}, seed=1, model="4pl").data, "4pl", method="map")
+    fit = irt.fit(
+        irt.simulate(None, 12, facets={"llm": 3, "icl": 4}, seed=1, model="4pl").data, "4pl", "map", item_effects=False
+    )
     rng = np.random.default_rng(0)
     effects = tuple(
         e - e.mean(axis=1, keepdims=True) for e in (rng.standard_normal((50, 3)), rng.standard_normal((50, 4)))
@@ -84,7 +86,7 @@ def test_the_priors_that_are_scaled_are_those_of_the_fit() -> None:
 
 
 def test_a_result_that_follows_a_prior_is_named_and_held_scales_are_said() -> None:
-    fit = irt.fit(irt.simulate(None, 12, facets={"llm": 3, "icl": 4}, seed=1).data, method="map")
+    fit = irt.fit(irt.simulate(None, 12, facets={"llm": 3, "icl": 4}, seed=1).data, method="map", item_effects=False)
     held = prior_sensitivity(fit)
     assert held["note"].isin(["", "the method holds this scale fixed"]).all()
     assert held.loc[held["note"] != "", "shift_half"].isna().all()
