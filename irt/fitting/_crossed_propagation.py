@@ -22,11 +22,10 @@ from irt.fitting._crossed import table_of
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress, tell
 from irt.fitting._mode import draws_for
 from irt.fitting._nested_laplace import (
-    FEW,
     FLATTEST,
+    SAMPLES,
     STEP,
     effective_samples,
-    few_scales,
     joined,
     root_of,
     sampled_scales,
@@ -44,6 +43,8 @@ MOST = 100
 """Evaluations that a climb is expected to take at most, for its progress."""
 FARTHEST = 0.5
 """Largest move of a scale's logarithm from where climbs end to the centre of what is sampled."""
+FEWEST = 2.0
+"""Effective samples of the scales, before their weights are truncated, below which a warning says so."""
 NARROWEST, WIDEST = np.log(0.01), np.log(30.0)
 """Bounds of the logarithms of the scales, below which they do not matter and above which no logit needs them."""
 
@@ -54,18 +55,23 @@ def find_crossed(problem: Problem, settings: FitSettings, progress: Progress | N
     settled = evidence.climb(progress)
     vectors, weights = sampled_scales(evidence.height, *evidence.normal(), settings.seed, progress)
     draws = _ApproximateDraws(evidence, np.random.default_rng([settings.seed, 4]))
-    draws.take(vectors, weights, draws_for(problem))
+    # Truncated weights (Ionides 2008): a few sampled scales shall not stand for all.
+    truncated = np.minimum(weights, weights.mean() * np.sqrt(len(weights)))
+    draws.take(vectors, truncated / truncated.sum(), draws_for(problem))
     reported = report_scale(draws.joined(), problem.design)
     effective, warnings = effective_samples(weights), []
     if not settled:
         warnings.append("Not converged: the climb to the scales did not settle; use method='nuts'.")
-    elif effective < FEW:
-        warnings.append(few_scales(effective))
+    elif effective < FEWEST:
+        warnings.append(
+            f"{effective:.1f} of {SAMPLES} sampled scales carry the weight: how sure the scales are is known roughly "
+            "(method 'nuts' knows it)."
+        )
     return EstimationOutcome(
         draws=reported,
         point={name: values.mean(axis=0) for name, values in reported.items()},
         log_likelihood=draws.log_likelihood,
-        converged=not warnings,
+        converged=settled,
         diagnostics={"rounds": evidence.asked, "scale_samples": effective},
         warnings=tuple(warnings),
         item_effects=draws.item_effects(),

@@ -30,8 +30,6 @@ LARGEST = 500_000
 """Cells of the largest table: every sampled scale costs a fit."""
 SAMPLES, STEP, WIDEN, FEW = 64, 0.2, 1.2, 6.0
 """Scales sampled, step of the differences along each axis, how much wider the proposal is, fewest effective samples."""
-TURNS = 3
-"""Times that scales are sampled at most, about the mean of the last ones, until enough samples are effective."""
 FLATTEST = 1.0
 """Least curvature of the proposal."""
 BIASED = (
@@ -90,20 +88,13 @@ def sampled_scales(
     density: Callable[[Floats], float], centre: Floats, root: Floats, seed: int, progress: Progress | None
 ) -> tuple[Floats, Floats]:
     """Samples `[SAMPLES, H]` from a Normal like the log density, somewhat wider, and normalised importance weights."""
-    found: list[tuple[float, Floats, Floats]] = []
-    for turn in range(TURNS):
-        uniform = qmc.Sobol(len(centre), rng=np.random.default_rng([seed, 3, turn])).random(SAMPLES)
-        normal = ndtri(np.clip(uniform, 1e-6, 1 - 1e-6))
-        vectors, logs = centre + WIDEN * normal @ root.T, np.empty(SAMPLES)
-        for index, vector in enumerate(vectors):
-            logs[index] = density(vector) + 0.5 * float(np.sum(normal[index] ** 2))
-            tell(progress, index + 1, SAMPLES)
-        weights = np.asarray(softmax(logs))
-        found.append((effective_samples(weights), vectors, weights))
-        if found[-1][0] >= FEW:
-            break
-        centre = weights @ vectors
-    return max(found, key=lambda each: each[0])[1:]
+    uniform = qmc.Sobol(len(centre), rng=np.random.default_rng([seed, 3])).random(SAMPLES)
+    normal = ndtri(np.clip(uniform, 1e-6, 1 - 1e-6))
+    vectors, logs = centre + WIDEN * normal @ root.T, np.empty(SAMPLES)
+    for index, vector in enumerate(vectors):
+        logs[index] = density(vector) + 0.5 * float(np.sum(normal[index] ** 2))
+        tell(progress, index + 1, SAMPLES)
+    return vectors, np.asarray(softmax(logs))
 
 
 def effective_samples(weights: Floats) -> float:

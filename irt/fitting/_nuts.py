@@ -14,7 +14,7 @@ import numpy as np
 
 from irt import _graded as graded
 from irt._fit_settings import FitSettings
-from irt._model import Problem, RawDraws, report_scale
+from irt._model import SMALLEST_UNIT, Problem, RawDraws, report_scale
 from irt._responses import Floats
 from irt.fitting import _laplace as laplace
 from irt.fitting import _numpyro_model as models
@@ -67,7 +67,7 @@ def uncertainty(problem: Problem, mode: laplace.LaplaceFit) -> float:
     """Mean of 4 P (1 - P) over the answers of a table, at its mode."""
     at = laplace.mode_of(problem, mode)
     p = probability(at.theta.T, *(values[0] for values in (at.a, at.b, at.c, at.d)))
-    return float(np.mean(4 * (p * (1 - p))[problem.attempts > 0]))
+    return float(np.average(4 * p * (1 - p), weights=(problem.attempts > 0) + SMALLEST_UNIT))
 
 
 class _Programs(NamedTuple):

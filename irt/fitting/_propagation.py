@@ -23,7 +23,7 @@ from irt.fitting._crossed_gaussian import CrossedGaussian, Directions, Sites
 from irt.fitting._crossed_moves import CrossedTable
 from irt.fitting._tilted import tilt
 
-ROUNDS, NEAR = 100, 0.01
+ROUNDS, NEAR = 200, 0.01
 """Of propagation at most, and the change of means of logits and of coordinates at which it ends: the evidence is at its
 maximum over them.
 """
@@ -32,7 +32,7 @@ PROBE = 0.3
 DAMPED = 0.7
 """Share of a change that is taken: all sites change at once, and whole changes may swing."""
 LEAST = 1e-6
-"""Least precision of a site, which then keeps the mean alone: with asymptotes it could be negative."""
+"""Least variance of a logit, and precision of a site, which then keeps the mean alone: it could be negative."""
 LONGEST = 1.0
 """Largest change of a discrimination's coordinate and of the logit of an asymptote in a round."""
 _AT, _WEIGHTS = hermegauss(21)
@@ -118,28 +118,29 @@ class Propagation:
         high = np.full(items, logit(self.problem.priors.upper) if self.table.slipping else 0.0)
         return PropagationState(Sites(trials / 8, (right - trials / 2) / 2), np.zeros(items), low.copy(), high)
 
+    @np.errstate(all="ignore")  # what breaks down is seen by what is not finite
     def run(self, state: PropagationState, frozen: bool = False) -> Propagated:
         """Propagate from `state` until nothing moves, discriminations `frozen` or not.
 
-        Raises LinAlgError where it breaks down.
+        Raises LinAlgError where it breaks down or does not settle.
         """
         for _ in range(ROUNDS):
             a = np.exp(self.scales.spread_a * state.alpha)
             gaussian = CrossedGaussian(self._directions(a), state.sites, self.prior)
-            along = gaussian.covariances(self._ahead_slopes)[0]
+            along = np.maximum(gaussian.covariances(self._ahead_slopes)[0], LEAST)
             ratio, mean, variance, by_item = self._tilted(state, gaussian.logits, along)
             sites = self._moved(state.sites, gaussian.logits, along, mean, variance)
             low, high, information = self._asymptotes(state, by_item)
             alpha = state.alpha if frozen else self._alpha(state, gaussian)
             pairs = ((mean, gaussian.logits), (alpha, state.alpha), (low, state.low), (high, state.high))
-            change = max(float(np.abs(one - other).max()) for one, other in pairs)
+            change = float(np.max([np.abs(one - other).max() for one, other in pairs]))
             if not np.isfinite(change):
                 raise np.linalg.LinAlgError("propagation broke down")
             if change < NEAR:
-                break
+                evidence = gaussian.log_evidence + float(ratio.sum()) - 0.5 * float(np.sum(state.alpha**2))
+                return Propagated(state, gaussian, information, evidence + self._of_asymptotes(state, information))
             state = PropagationState(sites, alpha, low, high)
-        evidence = gaussian.log_evidence + float(ratio.sum()) - 0.5 * float(np.sum(state.alpha**2))
-        return Propagated(state, gaussian, information, evidence + self._of_asymptotes(state, information))
+        raise np.linalg.LinAlgError(f"propagation did not settle in {ROUNDS} rounds")
 
     def known(self, found: Propagated) -> Floats:
         """Information about each log discrimination `[I]`, less that of its prior: how the slope changes when half of
@@ -215,7 +216,7 @@ class Propagation:
         """Log ratio of likelihood to site, mean and variance of every logit `[I, S]`, and sums by item `[I, 4]`."""
         found = tuple(np.empty_like(logits) for _ in range(3))
         by_item = np.empty((len(logits), 4))
-        bounds, width = self.bounds(state.low, state.high), np.sqrt(np.maximum(variances, LEAST))
+        bounds, width = self.bounds(state.low, state.high), np.sqrt(variances)
         tilt(self.table.answers, bounds, (logits, width), tuple(state.sites), NODES, found, by_item)
         return found[0], found[1], found[2], by_item
 

@@ -138,7 +138,7 @@ def test_propagation_agrees_with_the_sampler(fit: irt.Fit) -> None:
     for name in FACETS:
         one, other = fit.draws[f"effect.{name}"], sampled.draws[f"effect.{name}"]
         sd = other.std(axis=0)
-        assert np.abs(one.mean(axis=0) - other.mean(axis=0)).max() < 0.4 * sd.mean()
+        assert np.abs(one.mean(axis=0) - other.mean(axis=0)).max() < 0.6 * sd.mean()
         assert one.std(axis=0) / sd == pytest.approx(1.0, abs=0.35)
         scale, spread = fit.draws[f"item_effect_scale.{name}"], sampled.draws[f"item_effect_scale.{name}"]
         assert abs(scale.mean() - spread.mean()) < spread.std() + 0.15
