@@ -40,6 +40,10 @@ NODES = (_AT, np.log(_WEIGHTS / _WEIGHTS.sum()))
 """Places and log weights of the quadrature over a logit."""
 
 
+Covariances = tuple[Floats, Floats, Floats]
+"""Of every answer: variances of its logit and of ability less difficulty, and their covariance, each `[I, S]`."""
+
+
 class CrossedScales(NamedTuple):
     """Scales of the terms `[T]`, of the residuals, log discriminations and difficulties (0: not in the model), and of
     the effects on items `[F]`.
@@ -127,11 +131,12 @@ class Propagation:
         for _ in range(ROUNDS):
             a = np.exp(self.scales.spread_a * state.alpha)
             gaussian = CrossedGaussian(self._directions(a), state.sites, self.prior)
-            along = np.maximum(gaussian.covariances(self._ahead_slopes)[0], LEAST)
+            covariances = gaussian.covariances(self._ahead_slopes)
+            along = np.maximum(covariances[0], LEAST)
             ratio, mean, variance, by_item = self._tilted(state, gaussian.logits, along)
             sites = self._moved(state.sites, gaussian.logits, along, mean, variance)
             low, high, information = self._asymptotes(state, by_item)
-            alpha = state.alpha if frozen else self._alpha(state, gaussian)
+            alpha = state.alpha if frozen else self._alpha(state, gaussian, covariances)
             pairs = ((mean, gaussian.logits), (alpha, state.alpha), (low, state.low), (high, state.high))
             change = float(np.max([np.abs(one - other).max() for one, other in pairs]))
             if not np.isfinite(change):
@@ -149,9 +154,11 @@ class Propagation:
         items = len(found.state.alpha)
         signs = np.where(np.random.default_rng(items).permutation(items) % 2, 1.0, -1.0)
         moved = self.run(found.state._replace(alpha=found.state.alpha + PROBE * signs), frozen=True)
-        change = (
-            (self._slope(moved.state, moved.gaussian)[0] - self._slope(found.state, found.gaussian)[0]) * signs / PROBE
+        before, after = (
+            self._slope(each.state, each.gaussian, each.gaussian.covariances(self._ahead_slopes))[0]
+            for each in (found, moved)
         )
+        change = (after - before) * signs / PROBE
         return np.asarray(np.maximum(-change - 1, 0.0) / self.scales.spread_a**2)
 
     def sample(self, found: Propagated, known: Floats, rng: np.random.Generator, count: int) -> PropagatedDraws:
@@ -231,19 +238,21 @@ class Propagation:
             np.where(asked, sites.linear + DAMPED * (linear - sites.linear), 0.0),
         )
 
-    def _alpha(self, state: PropagationState, gaussian: CrossedGaussian) -> Floats:
+    def _alpha(self, state: PropagationState, gaussian: CrossedGaussian, covariances: Covariances) -> Floats:
         """Log discriminations a step further, summing to zero."""
         if not self.table.free_a:
             return state.alpha
-        moved = state.alpha + _step(*self._slope(state, gaussian))
+        moved = state.alpha + _step(*self._slope(state, gaussian, covariances))
         return np.asarray(moved - moved.mean())
 
-    def _slope(self, state: PropagationState, gaussian: CrossedGaussian) -> tuple[Floats, Floats]:
+    def _slope(
+        self, state: PropagationState, gaussian: CrossedGaussian, covariances: Covariances
+    ) -> tuple[Floats, Floats]:
         """By each log discrimination, the slope of the log evidence and prior, and their information if abilities,
         difficulties and effects were known. Logits vary along with these.
         """
         precision, linear = state.sites
-        _, across, between = gaussian.covariances(self._ahead_slopes)
+        _, across, between = covariances
         ahead, factor = self._ahead(gaussian), self.scales.spread_a * gaussian.directions.factor
         pull = (linear - precision * gaussian.logits) * ahead - precision * between
         slope = factor * pull.sum(axis=1) - state.alpha
