@@ -3,7 +3,8 @@
     python experiments/calibration/shared_answers.py --replications 100 --out shared_answers.csv
 
 Simulates pipelines and questions whose components have a random effect of a given size, in logits, on every question
-(`irt.simulate(shared_sd=...)`); 0 is local independence, inf are models that answer identically, all else as with 0.
+(`irt.simulate(shared_sd=...)`); 0 is local independence, inf are models that answer identically, all else as with 0,
+but that abilities have no residual: copies would share it, and it would be part of the retriever's effect.
 Each replication appends a line: the share of the 90 % intervals of contrasts that hold the truth, their mean width and
 squared error, by facet. A second run goes on where the first stopped; `--first` begins at another seed.
 """
@@ -66,7 +67,7 @@ def simulated(design: str, size: float, seed: int) -> tuple[irt.ResponseMatrix, 
         )
         return made.data, dict(made.truth.effects)
     others = {name: count for name, count in facets.items() if name != "llm"}
-    made = irt.simulate(items=items, facets=others, seed=seed)
+    made = irt.simulate(items=items, facets=others, seed=seed, residual_sd=0.0)
     one, copies = made.data, facets["llm"]
     assert one.facets is not None
     levels = np.repeat([f"llm{n}" for n in range(copies)], len(one.students))

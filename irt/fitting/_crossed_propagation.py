@@ -125,7 +125,7 @@ class Evidence:
         if found is None:
             return -np.inf
         self.states[vector.tobytes()] = found[1].state
-        return self._height(vector, found[1], self.known(*found))
+        return self._height(vector, found[1], found[0].known(found[1]))
 
     def climb(self, progress: Progress | None) -> bool:
         """Move `top`, and where propagation begins, to the highest vector; whether that was reached.
@@ -136,7 +136,8 @@ class Evidence:
         for turn in range(1, CLIMBS + 1):
             low, high = (np.clip(self.top + side * STRIDE / turn, NARROWEST, WIDEST) for side in (-1, 1))
             limits = list(zip(low.tolist(), high.tolist(), strict=True))
-            given = (self.known(*self._whole(self.top)), progress)
+            propagation, found = self._whole(self.top)
+            given = (propagation.known(found), progress)
             reached = minimize(self._descent, self.top, given, "L-BFGS-B", True, bounds=limits, options=options)
             moved = float(np.max(np.abs(reached.x - self.top)))
             self.top, self.near = reached.x, self._whole(reached.x)[1].state
@@ -159,7 +160,7 @@ class Evidence:
         for side in (1, -1):
             ends = [self.top + side * step for step in STEP * np.eye(len(self.top))]
             found = [self._whole(end) for end in ends]
-            known = [self.known(*each) for each in found]
+            known = [one.known(of) for one, of in found]
             heights = [self._height(*each) for each in zip(ends, (one for _, one in found), known, strict=True)]
             slopes = [self._slope(*each) for each in zip(ends, (one for _, one in found), known, strict=True)]
             sides.append((np.array(heights), np.array(slopes)))
@@ -180,15 +181,6 @@ class Evidence:
                 "effects of levels on items cannot be told in this table by this method; use method 'nuts'"
             )
         return found
-
-    def known(self, propagation: Propagation, found: Propagated) -> Floats:
-        """What the answers tell of the discriminations, nothing where they are fixed."""
-        if not self.table.free_a:
-            return np.zeros(0)
-        try:
-            return propagation.known(found)
-        except np.linalg.LinAlgError:
-            return np.zeros(len(found.state.alpha))
 
     def _height(self, vector: Floats, found: Propagated, known: Floats) -> float:
         """At the information about log discriminations, whose sum is held."""
@@ -232,7 +224,7 @@ class _ApproximateDraws:
 
     def _add(self, propagation: Propagation, found: Propagated, count: int) -> None:
         scales, table, design = propagation.scales, propagation.table, propagation.problem.design
-        v, x, alpha, c, delta = propagation.sample(found, self.evidence.known(propagation, found), self.rng, count)
+        v, x, alpha, c, delta = propagation.sample(found, propagation.known(found), self.rng, count)
         base, full = v[:, : len(table.term)] * scales.terms[table.term], np.ones(count)
         effects = x[:, :, 1:] * scales.effects[table.facet]
         self.parts.append(

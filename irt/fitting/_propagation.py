@@ -13,31 +13,28 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import expit, logit
+from scipy.stats import norm
 
 from irt._model import Problem
 from irt._prior_densities import BetaShare, guessing, upper_share
 from irt._responses import Floats
 from irt.fitting._crossed_gaussian import CrossedGaussian, Directions, Sites
 from irt.fitting._crossed_moves import CrossedTable
-from irt.fitting._tilted import tilt
+from irt.fitting._tilted import spaced, tilt
 
 ROUNDS, NEAR = 200, 0.01
 """Of propagation at most, and the change of means of logits and of coordinates at which it ends: the evidence is at its
 maximum over them.
 """
 PROBE = 0.3
-"""How far discriminations are moved to see their information, in units of their spread."""
+"""How far log discriminations are moved to see their information, or as many of their spreads if that is less."""
 DAMPED = 0.7
 """Share of a change that is taken: all sites change at once, and whole changes may swing."""
 LEAST = 1e-6
 """Least variance of a logit, and precision of a site, which then keeps the mean alone: it could be negative."""
 LONGEST = 1.0
 """Largest change of a discrimination's coordinate and of the logit of an asymptote in a round."""
-_AT, _WEIGHTS = hermegauss(21)
-NODES = (_AT, np.log(_WEIGHTS / _WEIGHTS.sum()))
-"""Places and log weights of the quadrature over a logit."""
 
 
 Covariances = tuple[Floats, Floats, Floats]
@@ -149,17 +146,24 @@ class Propagation:
 
     def known(self, found: Propagated) -> Floats:
         """Information about each log discrimination `[I]`, less that of its prior: how the slope changes when half of
-        them move up, half down, and the rest adapts.
+        them move up, half down, and the rest adapts; that at a rest held fixed where this does not settle. None where
+        discriminations are fixed.
         """
-        items = len(found.state.alpha)
-        signs = np.where(np.random.default_rng(items).permutation(items) % 2, 1.0, -1.0)
-        moved = self.run(found.state._replace(alpha=found.state.alpha + PROBE * signs), frozen=True)
-        before, after = (
-            self._slope(each.state, each.gaussian, each.gaussian.covariances(self._ahead_slopes))[0]
-            for each in (found, moved)
-        )
-        change = (after - before) * signs / PROBE
+        if not self.table.free_a:
+            return np.zeros(0)
+        items, step = len(found.state.alpha), PROBE / max(self.scales.spread_a, 1.0)
+        moves = np.where(np.random.default_rng(items).permutation(items) % 2, step, -step)
+        before, information = self._slope_of(found)
+        try:
+            moved = self.run(found.state._replace(alpha=found.state.alpha + moves), frozen=True)
+        except np.linalg.LinAlgError:
+            # More than there is, which makes the evidence of such scales too low rather than too high.
+            return (information - 1) / self.scales.spread_a**2
+        change = (self._slope_of(moved)[0] - before) / moves
         return np.asarray(np.maximum(-change - 1, 0.0) / self.scales.spread_a**2)
+
+    def _slope_of(self, found: Propagated) -> tuple[Floats, Floats]:
+        return self._slope(found.state, found.gaussian, found.gaussian.covariances(self._ahead_slopes))
 
     def sample(self, found: Propagated, known: Floats, rng: np.random.Generator, count: int) -> PropagatedDraws:
         """Draws of all coordinates, where it is `known` what the answers tell of the discriminations."""
@@ -190,7 +194,10 @@ class Propagation:
         """Probabilities of right answers `[I, S]`, over the Gaussians of their logits."""
         c, delta = (value[:, None] for value in self.bounds(found.state.low, found.state.high))
         width = np.sqrt(found.gaussian.covariances(self._ahead_slopes)[0])
-        up = sum(np.exp(share) * expit(found.gaussian.logits + at * width) for at, share in zip(*NODES, strict=True))
+        step, side = spaced(width.max())
+        places = step * np.arange(-side, side + 1)
+        shares = step * norm.pdf(places)
+        up = sum(share * expit(found.gaussian.logits + at * width) for at, share in zip(places, shares, strict=True))
         return np.asarray(c + (1 - c) * delta * up)
 
     def log_likelihood(self, found: Propagated) -> float:
@@ -224,7 +231,7 @@ class Propagation:
         found = tuple(np.empty_like(logits) for _ in range(3))
         by_item = np.empty((len(logits), 4))
         bounds, width = self.bounds(state.low, state.high), np.sqrt(variances)
-        tilt(self.table.answers, bounds, (logits, width), tuple(state.sites), NODES, found, by_item)
+        tilt(self.table.answers, bounds, (logits, width), tuple(state.sites), found, by_item)
         return found[0], found[1], found[2], by_item
 
     def _moved(self, sites: Sites, logits: Floats, variances: Floats, mean: Floats, variance: Floats) -> Sites:

@@ -10,18 +10,29 @@ from irt.fitting._numba_functions import compiled
 
 TINY = 1e-300
 """Least probability whose logarithm is taken."""
+REACH, STEP, STRIDE, MOST = 7.0, 0.6, 0.9, 200
+"""Of the trapezoidal rule over a logit: how far it goes, and its step, in standard deviations; the step's longest in
+logits; points on a side at most. Its error falls exponentially with either step: a logistic curve is as smooth as that.
+"""
 
 
 @compiled
-def tilt(answers, bounds, logits, sites, nodes, found, by_item):  # type: ignore[no-untyped-def]
+def spaced(width):  # type: ignore[no-untyped-def]
+    """The step of the rule, in standard deviations, for a logit of this standard deviation, and points on a side."""
+    count = min(max(math.ceil(REACH / STEP), math.ceil(REACH * width / STRIDE)), MOST)
+    return REACH / count, count
+
+
+@compiled
+def tilt(answers, bounds, logits, sites, found, by_item):  # type: ignore[no-untyped-def]
     """Moments of every answer's logit when its site gives way to its likelihood.
 
     `answers` are (right, trials), each `[I, S]`; `bounds` (c, delta) `[I]`; `logits` their (means, standard deviations)
-    `[I, S]`; `sites` (precision, linear) `[I, S]`; `nodes` the (places, log weights) of Gauss-Hermite quadrature `[N]`.
-    `found` takes the log mean of the likelihood over the site, the logit's mean and its variance, each `[I, S]`, and
-    `by_item` `[I, 4]` slope and expected information of the log-likelihood by the logits of c and of delta.
+    `[I, S]`; `sites` (precision, linear) `[I, S]`. `found` takes the log mean of the likelihood over the site, the
+    logit's mean and its variance, each `[I, S]`, and `by_item` `[I, 4]` slope and expected information of the
+    log-likelihood by the logits of c and of delta.
     """
-    heights = np.empty(len(nodes[0]))
+    heights = np.empty(2 * MOST + 1)
     by_item[:] = 0.0
     for i in range(len(logits[0])):
         bounded = bounds[0][i] > 0 or bounds[1][i] < 1
@@ -31,9 +42,11 @@ def tilt(answers, bounds, logits, sites, nodes, found, by_item):  # type: ignore
             if trials == 0:
                 continue
             right, top = answers[0][i, s], -np.inf
-            for k in range(len(heights)):
-                x = centre + width * nodes[0][k]
-                height = 0.5 * sites[0][i, s] * x**2 - sites[1][i, s] * x + nodes[1][k]
+            step, side = spaced(width)
+            for k in range(2 * side + 1):
+                at = step * (k - side)
+                x = centre + width * at
+                height = 0.5 * sites[0][i, s] * x**2 - sites[1][i, s] * x - 0.5 * at**2
                 if bounded:
                     p, q, _ = _chances(x, bounds[0][i], bounds[1][i])
                     height += right * math.log(p) + (trials - right) * math.log(q)
@@ -43,18 +56,19 @@ def tilt(answers, bounds, logits, sites, nodes, found, by_item):  # type: ignore
                 heights[k] = height
                 top = max(top, height)
             total, first, second = 0.0, 0.0, 0.0
-            for k in range(len(heights)):
+            for k in range(2 * side + 1):
+                at = step * (k - side)
                 heights[k] = math.exp(heights[k] - top)
                 total += heights[k]
-                first += heights[k] * nodes[0][k]
-                second += heights[k] * nodes[0][k] ** 2
+                first += heights[k] * at
+                second += heights[k] * at**2
             first, second = first / total, second / total
-            found[0][i, s] = top + math.log(total)
+            found[0][i, s] = top + math.log(total * step / math.sqrt(2 * math.pi))
             found[1][i, s] = centre + width * first
             found[2][i, s] = width**2 * max(second - first**2, 1e-12)
             if bounded:
-                for k in range(len(heights)):
-                    x = centre + width * nodes[0][k]
+                for k in range(2 * side + 1):
+                    x = centre + width * step * (k - side)
                     _add_asymptotes(by_item[i], heights[k] / total, x, right, trials, bounds[0][i], bounds[1][i])
 
 
