@@ -8,7 +8,7 @@ from irt._design import connected_students
 from irt._estimation import fit
 from irt._fit_settings import FitSettings
 from irt._graded import GradedParameters
-from irt._held_out import HeldOutScore, held_out_score
+from irt._held_out import HeldOutComparison, HeldOutScore, compare_models, held_out_score
 from irt._joining import join
 from irt._linking import Link, link
 from irt._model import Priors
@@ -51,6 +51,7 @@ __all__ = [
     "GradedParameters",
     "GradedSimulation",
     "GradedTruth",
+    "HeldOutComparison",
     "HeldOutScore",
     "Information",
     "InformationGain",
@@ -76,6 +77,7 @@ __all__ = [
     "begin",
     "checks",
     "compare",
+    "compare_models",
     "connected_students",
     "constant_facets",
     "curves",

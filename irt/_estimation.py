@@ -96,10 +96,22 @@ def fit(
     given = {name: value for name, value in named.items() if value is not None} | options
     settings = (settings or FitSettings()).changed(**given)
     require_matrix(data)
+    return estimate(data, settings, progress, require_estimable)
+
+
+def estimate(
+    data: ResponseMatrix,
+    settings: FitSettings,
+    progress: Progress | None = None,
+    require: Callable[[ResponseMatrix], None] = lambda _data: None,
+) -> Fit:
+    """As `fit`, of a table that may have students and items without answers, which the model places by their levels
+    and its populations; `require` is what else is asked of the table that the model reads.
+    """
     if settings.method == "nuts" and settings.chains < 2:
         raise ValueError(f"{settings.chains} chain cannot be checked for convergence; wanted at least 2")
     data = _rated(data, settings) if settings.model == RATINGS else _right_or_wrong(data, settings.model)
-    require_estimable(data)
+    require(data)
     facets = settings.facets
     marginal = settings.method == "mml"
     if marginal:

@@ -21,7 +21,7 @@ TASKS = {
     "Sit it": ("sit", "retrieval", "validity"),
     "Measure": (
         *("fit", "prune", "check", "dif", "information", "score", "adaptive", "link", "compare", "power"),
-        *("components", "d-study", "effects"),
+        *("components", "d-study", "effects", "held-out"),
     ),
     "Read": ("report", "view"),
     "Exchange": ("export", "import"),
@@ -209,6 +209,7 @@ MEASUREMENT = {
     "components": "Where differences between answers come from.",
     "d-study": "How sure longer exams would be of two components.",
     "effects": "Which questions speak for a component, and which against it.",
+    "held-out": "How well models predict answers they have not seen.",
 }
 """The commands of `python -m irt`: listed here, defined in `irt.commands`."""
 LISTED = {

@@ -56,6 +56,7 @@ COMMANDS = {
     "adaptive": Command(students.adaptive_exam, "fit --pipeline new --responses new.csv"),
     "link": Command(comparing.link_fits, "fit fit-next --out linked"),
     "compare": Command(comparing.compare_abilities, "fit bm25 oracle"),
+    "held-out": Command(comparing.score_held_out, "fit-1pl fit-2pl --by retriever --whole"),
     "power": Command(comparing.plan_questions, "fit --gap 0.2"),
     "components": Command(generalising.show_components, "fit --random"),
     "d-study": Command(generalising.study_design, "fit --facet retriever --questions 60,120 --levels llm=4,8"),

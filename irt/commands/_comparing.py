@@ -1,20 +1,23 @@
-"""Commands that compare: link two fits, compare two students or levels, plan how many questions tell a gap."""
+"""Commands that compare: link two fits, two students or levels, models by left-out answers; plan how many questions."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from irt._comparison import compare
+from irt._held_out import ANSWERS, ITEMS, STUDENTS, compare_models
 from irt._linking import link
 from irt._linking_constants import METHODS
 from irt._power import DESIGNS, SCALES, OutOfReachError, PowerSettings, UndetectableGap, detectable_gap, power
 from irt._printing import Printable, write_tables
 from irt._result import Fit
 from irt.commands._arguments import FitFolder, TablesFolder, convergence_warning, load_right_or_wrong
-from irt.commands._output import Output
+from irt.commands._output import OpenStep, Output
+from irt.fitting._estimation_outcome import begun
 
 
 def link_fits(
@@ -42,6 +45,35 @@ def compare_abilities(
     """Compare two students, or two levels of a facet."""
     loaded = load_right_or_wrong(fit)
     output.show(compare(loaded, a, b, facet), convergence_warning(loaded))
+
+
+def score_held_out(
+    fits: Annotated[list[Path], typer.Argument(metavar="FIT...", help="Folders written by fit, of one table.")],
+    output: Output,
+    step: OpenStep,
+    by: Annotated[
+        str, typer.Option(metavar="BY", help=f"What is left out together: {ANSWERS}, {ITEMS}, {STUDENTS} or a facet.")
+    ] = ANSWERS,
+    folds: Annotated[int, typer.Option(metavar="N", help="Fits without a part.")] = 5,
+    whole: Annotated[bool, typer.Option("--whole", help="A facet's levels are left out of all items at once.")] = False,
+    out: TablesFolder = None,
+) -> None:
+    """How well models predict answers they have not seen."""
+    loaded = {str(folder): load_right_or_wrong(folder) for folder in fits}
+    (first, fit), *others = loaded.items()
+    for name, other in others:
+        if other.data.students != fit.data.students or other.data.items != fit.data.items:
+            raise ValueError(f"{name}: found other students or items than in {first}; wanted fits of one table")
+        if not np.array_equal(other.data.scores, fit.data.scores, equal_nan=True):
+            raise ValueError(f"{name}: found other answers than in {first}; wanted fits of one table")
+    settings = {name: each.settings.changed(seed=fit.seed) for name, each in loaded.items()}
+    with output.progress(step, "held out") as progress:
+        begun(progress)
+        found = compare_models(fit.data, settings, by, folds, whole=whole, progress=progress)
+    if out is not None:
+        calibration = {f"calibration of {name}": score.calibration for name, score in found.scores.items()}
+        write_tables(out, {"held out": found.table, **calibration})
+    output.show(found, out=out)
 
 
 def plan_questions(

@@ -18,7 +18,7 @@ from irt.plots._exams import (
     score_distribution,
     students_height,
 )
-from irt.plots._items import item_curve, item_information, item_misfit, person_item_map
+from irt.plots._items import calibration, item_curve, item_information, item_misfit, person_item_map
 from irt.plots._style import (
     COLOURS,
     DASHES,
@@ -42,6 +42,7 @@ __all__ = [
     "INK",
     "STYLE",
     "WIDTH",
+    "calibration",
     "canvas",
     "component_forest",
     "exam_information",

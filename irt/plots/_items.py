@@ -1,4 +1,4 @@
-"""Pictures of items: their curves, their information, their place beside the students, their fit."""
+"""Pictures of items (their curves, their information, their place beside the students, their fit) and predictions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from matplotlib.axes import Axes
 
 from irt.plots._style import COLOURS, DASHES, FAINT, INK, grid, legend_below, records, shorten
 
+NINETY = 1.645
+"""Standard errors on either side of a 90 % interval."""
 _MOST_CURVES_NAMED = 6
 """Curves that differ in colour and dash alike."""
 _MOST_NAMES_ON_MAP = 30
@@ -36,6 +38,22 @@ def item_curve(ax: Axes, curve: pd.DataFrame, observed: pd.DataFrame) -> Axes:
     ax.set_ylabel("Probability correct")
     if "item" in curve:
         ax.set_title(shorten(str(curve["item"].iloc[0]), 40), fontsize="medium")
+    grid(ax)
+    legend_below(ax, columns=2)
+    return ax
+
+
+def calibration(ax: Axes, table: pd.DataFrame) -> Axes:
+    """Shares of right answers over what was predicted of them, with 90 % intervals, and the line where both agree.
+
+    `table` has `predicted, observed, se` (`irt.held_out_score(...).calibration`).
+    """
+    ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1, label="as predicted")
+    half = NINETY * table["se"]
+    low, high = (table["observed"] - half).clip(lower=0), (table["observed"] + half).clip(upper=1)
+    ax.vlines(table["predicted"], low, high, color=COLOURS[0], linewidth=1.1)
+    ax.plot(table["predicted"], table["observed"], "o", color=COLOURS[0], markersize=4, label="left-out answers")
+    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="Predicted probability", ylabel="Share right", aspect="equal")
     grid(ax)
     legend_below(ax, columns=2)
     return ax

@@ -157,6 +157,7 @@ def pictures(fit: irt.Fit) -> Iterator[tuple[str, tuple[Any, ...]]]:
     cells = pd.DataFrame({"row": ["a", "b"], "column": "c", "accuracy": [0.2, 0.9], "low": 0.1, "high": 0.95})
     yield "heat_map", (cells,)
     yield "predicted_students", (curves.student_scores(fit),)
+    yield "calibration", (pd.DataFrame({"predicted": [0.2, 0.7], "observed": [0.25, 0.6], "se": [0.05, 0.3]}),)
     yield "score_distribution", (curves.score_distribution(fit),)
     yield "pruning_rounds", (grouped.assign(round=grouped["group"].eq("rest").astype(int)),)
     gains = pd.DataFrame({"n_items": [12, 9], "claimed": [0.0, 0.1], "heldout": [0.0, 0.05], "low": -0.1, "high": 0.2})
