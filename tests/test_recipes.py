@@ -39,7 +39,7 @@ QUESTION = Question("q1", "WHICH HALL HOLDS THE COPIES?", ("north", "south"), 0,
 
 
 def test_every_file_and_folder_that_a_recipe_names_is_there() -> None:
-    named = re.findall(r"`((?:\w+/)+[\w.]*)`", RECIPES)
+    named = re.findall(r"`((?:\w+/)+[\w.-]*)`", RECIPES)
     assert len(named) >= 25
     assert [one for one in named if not (ROOT / one).exists()] == []
 

@@ -58,8 +58,10 @@ def _number(
     number: Callable[[Question], float],
     limit: float,
     worse: Literal["more", "less"] = "more",
+    *,
+    on: bool = True,
 ) -> RuleKind:
-    return RuleKind(what, lambda bound: measured(value_of(number), bound, worse), limit)
+    return RuleKind(what, lambda bound: measured(value_of(number), bound, worse), limit, on)
 
 
 def _likelihood(

@@ -51,7 +51,8 @@ class PriorOptions:
         typer.Option(
             metavar="NAME=VALUE",
             rich_help_panel="Priors",
-            help=f"Change one prior, such as spread_a=0.3; repeatable. Names: {', '.join(PRIORS)}.",
+            help="Change one prior, such as spread_a=0.3, with mml as if --priors were given; repeatable. "
+            f"docs/measurement.md says what each is: {', '.join(PRIORS)}.",
         ),
     ] = None
 

@@ -19,8 +19,7 @@ from irt._fit_settings import FitSettings
 from irt._model import ItemEffects, Problem, RawDraws, report_scale
 from irt._responses import Floats
 from irt.fitting._crossed import table_of
-from irt.fitting._estimation_outcome import EstimationOutcome, Progress, tell
-from irt.fitting._mode import draws_for
+from irt.fitting._estimation_outcome import EstimationOutcome, Progress, draws_for, tell
 from irt.fitting._nested_laplace import (
     FLATTEST,
     SAMPLES,
@@ -57,7 +56,7 @@ def find_crossed(problem: Problem, settings: FitSettings, progress: Progress | N
     draws = _ApproximateDraws(evidence, np.random.default_rng([settings.seed, 4]))
     # Truncated weights (Ionides 2008): a few sampled scales shall not stand for all.
     truncated = np.minimum(weights, weights.mean() * np.sqrt(len(weights)))
-    draws.take(vectors, truncated / truncated.sum(), draws_for(problem))
+    draws.take(vectors, truncated / truncated.sum(), draws_for(*problem.answers.shape))
     reported = report_scale(draws.joined(), problem.design)
     effective, warnings = effective_samples(weights), []
     if not settled:

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from irt._model import ItemEffects
 from irt._responses import Floats
 
+FEWEST, DRAWS = 200, 2000
+"""Draws that an approximation of the posterior takes, in a large table and in a small one."""
+CELLS = 12_000_000
+"""Most numbers that they may hold."""
 Progress = Callable[[int, int], None]
 """Told how much is done and of how much; 0 of 1 as soon as the input is accepted."""
 
@@ -31,6 +37,11 @@ class EstimationOutcome:
     errors: Mapping[str, Floats] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     item_effects: ItemEffects | None = None
+
+
+def draws_for(students: int, items: int, width: int = 4) -> int:
+    """How many draws a table of this size gets, with so many numbers of each item."""
+    return int(np.clip(CELLS // (items * width + students), FEWEST, DRAWS))
 
 
 def tell(progress: Progress | None, done: int, total: int) -> None:

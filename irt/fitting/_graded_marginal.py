@@ -10,12 +10,8 @@ from irt._graded import mean_threshold
 from irt._quadrature import Posterior
 from irt._responses import Floats
 from irt.fitting._coordinates import normals, signed_draws, uniforms
-from irt.fitting._estimation_outcome import EstimationOutcome, Progress
+from irt.fitting._estimation_outcome import EstimationOutcome, Progress, draws_for
 from irt.fitting._graded_maximum import RatingMaximum, maximum, own, parameters
-from irt.fitting._plausible_values import DRAWS
-
-CELLS = 40_000_000
-"""Most numbers the draws may hold; large tables take fewer draws."""
 
 
 def fit_marginal(
@@ -54,7 +50,7 @@ def _draws(best: RatingMaximum, seed: int) -> dict[str, Floats]:
     """
     rng = np.random.default_rng([seed, 5])
     students, (items, width) = len(best.answers.scores), best.x.shape
-    count = int(np.clip(CELLS // (items * (width + 1) + students), 200, DRAWS))
+    count = draws_for(students, items, width + 1)
     normal = normals(rng, int(own(best.answers.real).sum()), count).T
     theta = _ability_draws(best.expected.posterior, count, rng)
     if best.root is not None:

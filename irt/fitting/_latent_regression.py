@@ -24,10 +24,10 @@ from irt._model import Problem, centre_and_unit
 from irt._responses import Floats
 from irt.fitting._coordinates import normals
 from irt.fitting._em import AnswerPatterns, Climb, Population, chunks, compress
-from irt.fitting._estimation_outcome import EstimationOutcome, Progress, tell
+from irt.fitting._estimation_outcome import EstimationOutcome, Progress, draws_for, tell
 from irt.fitting._marginal_maximum import MarginalMaximum, Mask, starting_point
 from irt.fitting._observed_information import InverseInformation, score_coefficients
-from irt.fitting._plausible_values import Moves, draws_of
+from irt.fitting._plausible_values import Moves
 from irt.kernels import smoothed_logit
 
 ROUNDS = 40
@@ -134,7 +134,9 @@ def around_coefficients(at: Regressed, curvature: InverseInformation, fixed: Mas
     if not len(at.coefficients):
         return AroundCoefficients(np.zeros((1, 0)), None, np.zeros(0))
     known = known_coefficients(at.table, at.described, at.found.climb, curvature, fixed)
-    normal = normals(np.random.default_rng([seed, 7]), len(at.coefficients), draws_of(at.table))
+    normal = normals(
+        np.random.default_rng([seed, 7]), len(at.coefficients), draws_for(len(at.table.row_of), len(at.table.trials))
+    )
     shift = known.root @ normal
     moves = Moves(np.tensordot(shift.T, known.moves, 1), known.ability_slopes @ shift)
     rows = np.tensordot(known.root.T, known.moves, 1)

@@ -8,17 +8,13 @@ from irt._fit_settings import FitSettings
 from irt._model import SMALLEST_UNIT, Problem, report_scale
 from irt._responses import Floats
 from irt.fitting import _laplace as laplace
-from irt.fitting._estimation_outcome import EstimationOutcome, Progress
-
-FEWEST, DRAWS = 200, 2000
-CELLS = 12_000_000
-"""Most numbers the draws may hold; large tables take fewer draws."""
+from irt.fitting._estimation_outcome import EstimationOutcome, Progress, draws_for
 
 
 def find_mode(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     """Climb to the mode and draw from its Gaussian approximation."""
     mode = laplace.climb(problem, progress)
-    count = draws_for(problem)
+    count = draws_for(*problem.answers.shape)
     raw = laplace.draw(problem, mode, count, settings.seed)
     reported = report_scale(raw, problem.design)
     if problem.design.terms and problem.design.residual:
@@ -36,12 +32,6 @@ def find_mode(problem: Problem, settings: FitSettings, progress: Progress | None
         warnings=warnings,
         notes=notes,
     )
-
-
-def draws_for(problem: Problem) -> int:
-    """How many draws a table of this size gets."""
-    students, items = problem.answers.shape
-    return int(np.clip(CELLS // (items * 4 + students), FEWEST, DRAWS))
 
 
 def verdict(problem: Problem, mode: laplace.LaplaceFit) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -22,8 +22,8 @@ from irt._model import Problem, RawDraws, report_scale
 from irt._responses import Floats
 from irt.fitting import _laplace as laplace
 from irt.fitting import _scale_estimates as scaling
-from irt.fitting._estimation_outcome import EstimationOutcome, Progress, tell
-from irt.fitting._mode import draws_for, verdict
+from irt.fitting._estimation_outcome import EstimationOutcome, Progress, draws_for, tell
+from irt.fitting._mode import verdict
 from irt.fitting._scale_estimates import Scales
 
 LARGEST = 500_000
@@ -133,7 +133,7 @@ def shares(weights: Floats, count: int, rng: np.random.Generator) -> list[int]:
 
 def _draws(problem: Problem, mode: laplace.LaplaceFit, vectors: Floats, weights: Floats, seed: int) -> RawDraws:
     """Draws shared out over the scales, in random order."""
-    count, rng = draws_for(problem), np.random.default_rng([seed, 4])
+    count, rng = draws_for(*problem.answers.shape), np.random.default_rng([seed, 4])
     parts = []
     for index, share in enumerate(shares(weights, count, rng)):
         if share:

@@ -17,6 +17,7 @@ from irt.fitting._asymptote_paths import Path, followed
 from irt.fitting._asymptote_profiles import FittedMaximum
 from irt.fitting._coordinates import normal_draws, normals, signed_draws, to_items, uniforms
 from irt.fitting._em import AnswerPatterns, chunks
+from irt.fitting._estimation_outcome import draws_for
 
 
 class Moves(NamedTuple):
@@ -24,17 +25,6 @@ class Moves(NamedTuple):
 
     items: Floats
     abilities: Floats
-
-
-DRAWS, FEWEST_DRAWS = 2000, 400
-"""Draws where the table allows, and where it is largest."""
-CELLS = 12_000_000
-"""Most numbers the draws may hold; large tables take fewer draws."""
-
-
-def draws_of(table: AnswerPatterns) -> int:
-    """How many draws a table of this size gets."""
-    return int(np.clip(CELLS // (4 * len(table.trials) + len(table.row_of)), FEWEST_DRAWS, DRAWS))
 
 
 def draw(
@@ -52,7 +42,7 @@ def draw(
     around `point` `[K, I]`, normal in what has the population's prior.
     """
     table, state = fitted.table, fitted.state
-    rng, count = np.random.default_rng(seed), draws_of(table)
+    rng, count = np.random.default_rng(seed), draws_for(len(table.row_of), len(table.trials))
     shift = fitted.curvature.draw(rng, count)
     shift[:, fitted.fixed] = 0.0
     if moves is not None:

@@ -19,8 +19,7 @@ from irt._model import Problem, RawDraws, report_scale
 from irt._responses import Floats
 from irt.fitting import _likelihood_passes as fused
 from irt.fitting._compiled_programs import compiled
-from irt.fitting._estimation_outcome import EstimationOutcome, Progress, tell
-from irt.fitting._mode import draws_for
+from irt.fitting._estimation_outcome import EstimationOutcome, Progress, draws_for, tell
 from irt.fitting._numpyro_model import (
     Centring,
     ModelInputs,
@@ -55,7 +54,7 @@ def find_variational(problem: Problem, settings: FitSettings, progress: Progress
     with jax.enable_x64(True):
         guide, parameters, bounds, compile_seconds = _maximised(problem, structure, settings.seed, progress)
         key = jax.random.PRNGKey(settings.seed)
-        drawn = guide.sample_posterior(key, parameters, sample_shape=(draws_for(problem),))
+        drawn = guide.sample_posterior(key, parameters, sample_shape=(draws_for(*problem.answers.shape),))
         middle = {name: value[None] for name, value in guide.median(parameters).items()}
         draws = report_scale(_raw(problem, drawn), problem.design)
         at = _raw(problem, middle)
@@ -139,13 +138,13 @@ def _batch(inputs: ModelInputs, rows: Any) -> ModelInputs:
 def _start(problem: Problem) -> Values:
     """The model's values to start from: smoothed logits of the proportions right, and typical scales."""
     (right, wrong), design, priors = problem.answers.by_item, problem.design, problem.priors
-    b = -smoothed_logit(right, right + wrong)
+    b = -smoothed_logit(right, wrong)
     values: Values = {"spread_b": max(float(b.std()), 0.3), "centre_b": float(b.mean()), "b": b - b.mean()}
     for index, term in enumerate(design.terms):
         values |= {f"scale_{index}": 0.5, f"effect_{index}": np.zeros(term.shape)}
     if design.residual:
         right, wrong = problem.answers.by_student
-        theta = smoothed_logit(right, right + wrong)
+        theta = smoothed_logit(right, wrong)
         values |= {"residual": theta - theta.mean(), "residual_scale": max(float(theta.std()), 0.1)}
     if problem.free_a:
         values |= {"spread_a": 0.3, "log_a": np.zeros(len(b))}

@@ -1,4 +1,4 @@
-"""What the command lines gave before the redesign, they give now.
+"""The command lines give what is kept of them.
 
 To keep new results on purpose: `python -m tests.golden.keep`.
 """

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +19,13 @@ from rag.retrieval._third_party import ThirdPartyRetriever, as_search
 from tests.rag.faulty_server import Body, Say, Server, serving
 from tests.rag.letter_pairs import FakeCrossEncoder, FakeEncoder, bag_of_letters
 
+MANUAL = (Path(__file__).parents[2] / "docs" / "retrievers.md").read_text(encoding="utf-8")
 Make = Callable[[Sequence[Chunk]], Retriever]
+
+
+def test_the_manual_has_a_row_for_every_kind() -> None:
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \|", MANUAL.split("\n## ")[0], re.MULTILINE)
+    assert rows == list(KINDS)
 
 
 def ranked(chunks: Sequence[Chunk], text: str) -> list[tuple[Chunk, float]]:
