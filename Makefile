@@ -8,6 +8,8 @@ PEERS := $(VENV)/.peers
 DOCS := $(VENV)/.docs
 # Processes that run tests side by side, each on one thread and in up to 4 GB.
 WORKERS ?= 2
+# After so many minutes the quickstart shows its page; the same command writes on.
+MINUTES ?= 10
 
 .PHONY: help setup quickstart docs paper test test-fast validate lint format clean constraints
 
@@ -35,8 +37,8 @@ $(DOCS): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs]'
 	@touch $@
 
-quickstart: setup ## Write, sit and measure an exam on the Python reference; opens as runs/quickstart/report.html
-	$(BIN)/ragexam run experiments/quickstart/config.yaml
+quickstart: setup ## Write, sit and measure an exam on the Python reference in minutes; opens as runs/quickstart/report.html
+	$(BIN)/ragexam run experiments/quickstart/config.yaml --minutes $(MINUTES)
 
 paper: setup ## Draw the paper's tables and figures from the answers kept in experiments/; opens as paper/paper.html
 	$(BIN)/python -m paper_figs.paper --out paper
