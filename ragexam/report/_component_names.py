@@ -8,6 +8,8 @@ import pandas as pd
 
 from ragexam.report._response_scores import bound_of, pipelines_of
 
+SYSTEM = "system"
+"""The facet whose levels are whole pipelines."""
 FACET_NAMES: Mapping[str, str] = {
     "llm": "language model",
     "retriever": "retriever",
@@ -16,6 +18,7 @@ FACET_NAMES: Mapping[str, str] = {
     "passages": "number of passages",
     "budget": "passage budget",
     "queries": "kind of queries",
+    SYSTEM: "whole system",
 }
 
 

@@ -58,7 +58,7 @@ class FacetVerdict:
 def judge_all(scores: pd.DataFrame, draws: Sequence[LevelDraws]) -> tuple[FacetVerdict, ...]:
     """A verdict for each component of the response table, the retriever first; bounds are left out before comparing."""
     known = {one.facet: one for one in draws}
-    verdicts = [_judge(scores, facet, known.get(facet)) for facet in facets_of(scores) if facet not in CONDITIONS]
+    verdicts = [judge(scores, facet, known.get(facet)) for facet in facets_of(scores) if facet not in CONDITIONS]
     return tuple(sorted(verdicts, key=lambda verdict: _ORDER.get(facet_name(verdict.facet), len(_ORDER))))
 
 
@@ -69,7 +69,8 @@ def can_judge(scores: pd.DataFrame, draws: Sequence[LevelDraws]) -> bool:
     return all(set(levels) <= set(known.get(facet, ())) for facet, levels in asked.items() if len(levels) > 1)
 
 
-def _judge(scores: pd.DataFrame, facet: str, found: LevelDraws | None) -> FacetVerdict:
+def judge(scores: pd.DataFrame, facet: str, found: LevelDraws | None) -> FacetVerdict:
+    """The verdict on one facet, from draws of what its levels are worth; nothing is compared without them."""
     levels = choices_of(scores, facet)
     if len(levels) < 2 or found is None:
         only = levels[0] if len(levels) == 1 else ""

@@ -16,7 +16,7 @@ from examcore import IntervalEstimate, Question, duration
 from examcore.page import clipped, flattened, joined, percent, shown_value, signed
 from ragexam.report._component_names import facet_name
 from ragexam.report._page_parts import PageCard, PageSection, PageTable, column_heads, number_cell, table_row
-from ragexam.report._response_scores import facets_of
+from ragexam.report._response_scores import facets_of, only_black_boxes
 from ragexam.report._run_evidence import RunEvidence
 from ragexam.report._run_findings import RunFindings
 
@@ -102,6 +102,8 @@ def _baseline_warnings(exam: ExamStatistics) -> Iterator[str]:
 
 
 def _grid(scores: pd.DataFrame) -> str:
+    if only_black_boxes(scores):
+        return "whole systems, each with its own retrieval"
     counts = {facet_name(facet): scores[facet].nunique() for facet in facets_of(scores)}
     parts = (f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts.items())
     return " × ".join(parts) or "each with its own name"

@@ -18,7 +18,7 @@ from ragexam.report._pipelines_section import pipelines_section
 from ragexam.report._pruning import pruning_section
 from ragexam.report._question_groupings import groupings_section
 from ragexam.report._questions_section import questions_section
-from ragexam.report._response_scores import without_black_boxes
+from ragexam.report._response_scores import only_black_boxes, without_black_boxes
 from ragexam.report._retrieval_section import retrieval_section
 from ragexam.report._run_evidence import RunEvidence
 from ragexam.report._run_figures import draw_figures
@@ -98,4 +98,5 @@ def _title(evidence: RunEvidence) -> str:
     name = name.rstrip("/").rsplit("/", 1)[-1]
     for suffix in (".gz", ".jsonl", ".json", ".csv", ".parquet"):
         name = name.removesuffix(suffix)
-    return f"Which retrieval and prompting answers best on {clipped(name, 80)}?"
+    what = "system" if only_black_boxes(evidence.scores) else "retrieval and prompting"
+    return f"Which {what} answers best on {clipped(name, 80)}?"

@@ -75,6 +75,11 @@ def without_black_boxes(scores: pd.DataFrame) -> pd.DataFrame:
     return scores if crossed.empty else crossed
 
 
+def only_black_boxes(scores: pd.DataFrame) -> bool:
+    """Whether all pipelines are black boxes, whose names are their only component."""
+    return "retriever" in scores.columns and bool((scores["retriever"] == OWN_FACETS).all())
+
+
 def bound_of(level: str) -> str | None:
     """Which bound a retriever is: no passage at all, or the passage the question was written from; else None.
 

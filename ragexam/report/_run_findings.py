@@ -27,11 +27,13 @@ from ragexam.report._response_scores import (
     bound_of,
     facets_of,
     levels_of,
+    only_black_boxes,
     paired_difference,
     without_black_boxes,
 )
 from ragexam.report._retrieval_section import reading_table, worth_of_source
 from ragexam.report._run_evidence import RunEvidence, read_evidence
+from ragexam.report._system_verdict import system_verdict
 from ragexam.report._trust_section import missed_levels
 
 
@@ -151,12 +153,15 @@ def find_all(evidence: RunEvidence) -> RunFindings:
     if from_accuracy:
         draws = accuracy_draws(crossed)
     departures = None if model is None else level_departures(model)
+    verdicts = judge_all(crossed, draws if from_accuracy else draws_to_judge_by(crossed, draws, departures))
+    if whole := system_verdict(scores, model):
+        verdicts = (whole, *(() if only_black_boxes(scores) else verdicts))
     return RunFindings(
         evidence=evidence,
         accuracy=pipeline_accuracy(scores),
         value_of_passages=value_of_passages(scores),
         exam=exam_statistics(evidence.questions, evidence.dropped),
-        verdicts=judge_all(crossed, draws if from_accuracy else draws_to_judge_by(crossed, draws, departures)),
+        verdicts=verdicts,
         from_accuracy=from_accuracy,
         draws=draws,
         departures=departures,

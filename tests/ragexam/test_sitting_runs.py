@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from examcore import Progress, Question, RunFolder, write_exam
+from irt import load_fit
 from rag import Answer, AnswerStore
 from ragexam._config import Config, GridSettings
 from ragexam._estimate import FOUND_ANEW, estimate_run
@@ -231,22 +232,46 @@ def first(server: Server, path: str, body: Body) -> Say:
     return Say({"choice": len(body["question"]) % 4}) if path == "ask" else Say(b"", 404)
 
 
+def run_configured(path: Path, content: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+    path.write_text(json.dumps(content))
+    done = subprocess.run(
+        [sys.executable, "-m", "ragexam", "run", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}"},
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.mark.slow
+def test_systems_of_one_s_own_are_ranked_by_themselves(tmp_path: Path) -> None:
+    def answer(_: Server, path: str, body: Body) -> Say:
+        return Say({"choice": {"parity": len(body["question"]) % 4, "zero": 0, "one": 1}[path]})
+
+    with serving(answer) as server:
+        content = configuration(tmp_path, server)
+        names = ("parity", "zero", "one")
+        content["grid"] = {"black_boxes": [{"name": name, "system": f"{server.url}/{name}"} for name in names]}
+        run_configured(tmp_path / "config.yaml", content)
+    best = json.loads((tmp_path / "run" / "run.json").read_text())["summary"]["best"]
+    assert list(best) == ["system"]
+    fit = load_fit(tmp_path / "run" / "fit")
+    lead = fit.compare_students(f"{best['system']['level']}+own+icl0", f"{best['system']['runner_up']}+own+icl0")
+    assert best["system"]["gap"]["low"] == pytest.approx(lead.low, abs=1e-6)
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "Best whole system" in page
+    assert "Nothing was compared" not in page
+    assert "Best language model" not in page
+
+
 @pytest.mark.slow
 def test_black_boxes_are_listed_and_left_out_of_what_compares_components(tmp_path: Path) -> None:
     with serving(first) as server:
-        path = tmp_path / "config.yaml"
-        path.write_text(json.dumps(configuration(tmp_path, server)))
-        environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}"}
-        done = subprocess.run(
-            [sys.executable, "-m", "ragexam", "run", str(path)],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-            cwd=ROOT,
-            env=environment,
-        )
-    assert done.returncode == 0, done.stderr
+        done = run_configured(tmp_path / "config.yaml", configuration(tmp_path, server))
     assert "note: the fit leaves out box (retriever own): they share no component with the grid" in done.stderr
     assert "note: answers come about in different ways" in done.stdout
     run = tmp_path / "run"
@@ -256,6 +281,8 @@ def test_black_boxes_are_listed_and_left_out_of_what_compares_components(tmp_pat
     assert summary["best"]["retriever"]["level"] == "bm25"
     assert summary["best"]["llm"]["scale"] == "ability"
     assert {summary["best"]["llm"]["level"], summary["best"]["llm"]["runner_up"]} == {"careful", "hasty"}
+    assert summary["best"]["system"]["scale"] == "accuracy"
+    assert "box" in {summary["best"]["system"]["level"], summary["best"]["system"]["runner_up"]}
     assert "box" not in (run / "fit" / "abilities.csv").read_text()
     assert len(run_data(RunFolder(run)).students) == 6
     page = (run / "report.html").read_text()
