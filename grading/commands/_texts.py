@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -15,6 +15,24 @@ from examcore.console import AsJson, Interval, Seed, interval_text, show
 from grading._records import Sampling
 from grading._similarity import MEASURES, Measure, require_weights, words
 from grading._similarity import similarity as closeness
+
+
+class NgramSettings(NamedTuple):
+    """How texts are compared: weights of one, two and three words, the measure, and n-grams without overlap or not."""
+
+    weights: Sequence[float]
+    measure: Measure
+    stepping: bool
+
+    def record(self) -> dict[str, Any]:
+        """The settings in a result; `stepping` where it is so."""
+        found = {"measure": self.measure, "weights": list(self.weights)}
+        return found | ({"stepping": True} if self.stepping else {})
+
+    def words(self) -> str:
+        """The settings in a line, the measure aside."""
+        weights = ",".join(f"{one:g}" for one in self.weights)
+        return f"with weights {weights}{', without overlap' if self.stepping else ''}"
 
 
 def similarity(
@@ -27,6 +45,9 @@ def similarity(
     ],
     weights: Annotated[str, typer.Option(help="Weights of one, two and three words.")] = "2,1,0",
     measure: Annotated[Measure, typer.Option(help="How n-grams are compared.")] = "jaccard",
+    stepping: Annotated[
+        bool, typer.Option("--stepping", help="n-grams that do not overlap, as in Table 9 of the paper.")
+    ] = False,
     interval: Interval = 0.9,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -37,9 +58,10 @@ def similarity(
     if any(files) and not (all(files) and len(gold) == 1):
         raise ValueError(f"{text}, {', '.join(gold)}: files beside texts; wanted two files, or texts alone")
     if any(files):
-        result, line = _compared_files(Path(text), Path(gold[0]), chosen, measure, Sampling(interval, seed=seed))
+        how = NgramSettings(chosen, measure, stepping)
+        result, line = _compared_files(Path(text), Path(gold[0]), how, Sampling(interval, seed=seed))
     else:
-        result, line = _compared_texts(text, gold, chosen, measure)
+        result, line = _compared_texts(text, gold, NgramSettings(chosen, measure, stepping))
     show(result, as_json=as_json, lines=line)
 
 
@@ -60,29 +82,24 @@ def _is_file(text: str) -> bool:
         return False
 
 
-def _compared_texts(
-    text: str, gold: Sequence[str], weights: Sequence[float], measure: Measure
-) -> tuple[dict[str, Any], str]:
+def _compared_texts(text: str, gold: Sequence[str], how: NgramSettings) -> tuple[dict[str, Any], str]:
     """The similarity of a text to the closest of its gold forms, by every measure."""
     for name, one in (("TEXT_A", text), *(("TEXT_B", one) for one in gold)):
         if not words(one):
             raise ValueError(f"{name}: {one!r} has no words; wanted some to compare")
-    found = {name: closeness(text, gold, weights=weights, measure=name) for name in MEASURES}
-    chosen = found[measure]
+    found = {name: closeness(text, gold, weights=how.weights, measure=name, stepping=how.stepping) for name in MEASURES}
+    chosen = found[how.measure]
     result: dict[str, Any] = {
         "score": chosen.score,
-        "measure": measure,
-        "weights": list(weights),
+        **how.record(),
         **{name: one.score for name, one in found.items()},
         "by_length": {str(length): value for length, value in chosen.by_length.items()},
     }
     each = "  ".join(f"{name} {one.score:.3f}" for name, one in found.items())
-    return result, f"{measure} with weights {_shown(weights)}: {chosen.score:.3f}\n{each}"
+    return result, f"{how.measure} {how.words()}: {chosen.score:.3f}\n{each}"
 
 
-def _compared_files(
-    path: Path, gold: Path, weights: Sequence[float], measure: Measure, sampling: Sampling
-) -> tuple[dict[str, Any], str]:
+def _compared_files(path: Path, gold: Path, how: NgramSettings, sampling: Sampling) -> tuple[dict[str, Any], str]:
     """The mean similarity of the lines of two files; several gold forms of a line are divided by tabs."""
     texts, golds = _lines(path), _lines(gold)
     if len(texts) != len(golds):
@@ -91,15 +108,15 @@ def _compared_files(
     forms = [one.split("\t") for one in golds]
     _require_words(gold, forms)
     scores = [
-        closeness(one, some, weights=weights, measure=measure).score for one, some in zip(texts, forms, strict=True)
+        closeness(one, some, weights=how.weights, measure=how.measure, stepping=how.stepping).score
+        for one, some in zip(texts, forms, strict=True)
     ]
     known = np.array([one for one in scores if not math.isnan(one)])
     mean = sampling.mean(known).as_dict()
     undefined = len(scores) - len(known)
     result = {
         "score": mean,
-        "measure": measure,
-        "weights": list(weights),
+        **how.record(),
         "interval": sampling.level,
         "pairs": len(scores),
         "undefined": undefined,
@@ -108,13 +125,9 @@ def _compared_files(
             for at, (text, score) in enumerate(zip(texts, scores, strict=True), 1)
         ],
     }
-    what = f"mean {measure} of {len(scores)} pairs with weights {_shown(weights)}"
+    what = f"mean {how.measure} of {len(scores)} pairs {how.words()}"
     left_out = f"; {undefined} pairs too short to compare" if undefined else ""
     return result, f"{what}: {interval_text(mean)}{left_out}"
-
-
-def _shown(weights: Sequence[float]) -> str:
-    return ",".join(f"{one:g}" for one in weights)
 
 
 def _lines(path: Path) -> list[str]:
