@@ -3,6 +3,7 @@
 from irt.checks._convergence import mixing
 from irt.checks._copies import Duplicates, duplicates
 from irt.checks._differential import DifferentialItems, dif
+from irt.checks._distractors import distractors
 from irt.checks._findings import CheckReport, report
 from irt.checks._inputs import sentences
 from irt.checks._item_fit import s_x2
@@ -21,6 +22,7 @@ __all__ = [
     "OverallFit",
     "dependence",
     "dif",
+    "distractors",
     "duplicates",
     "item_residuals",
     "m2",

@@ -16,6 +16,7 @@ from irt._result import Fit
 from irt._tables import ASSUMED, ENDLESS, HARDLY, UNSURE
 from irt.checks._copies import duplicates
 from irt.checks._differential import dif
+from irt.checks._distractors import distractors
 from irt.checks._inputs import listed, sentences
 from irt.checks._item_fit import s_x2
 from irt.checks._item_pairs import dependence
@@ -112,8 +113,9 @@ def report(
     """Run every check that the table and the fit allow.
 
     `groups` labels items that may depend on each other (such as questions on one document); `options` and `key` are the
-    chosen and the right options, for suggesting keys. Checks that refuse the table are listed in `skipped` with their
-    reason, as those that cannot read ratings are. Facets are those of the fit's table.
+    chosen and the right options, for suggesting keys and finding wrong options that may be right. Checks that refuse
+    the table are listed in `skipped` with their reason, as those that cannot read ratings are. Facets are those of the
+    fit's table.
     """
     chosen = fit.seed if seed is None else seed
     data = fit.data
@@ -128,8 +130,10 @@ def report(
         found = _run(fit, of_all)
         return replace(found, skipped={**found.skipped, **reasons})
     items = fit.parameters
-    checks: dict[str, Callable[[], Tables]] = {
-        "keys": lambda: {"keys": miskeys(data, options, key, items)},
+    checks: dict[str, Callable[[], Tables]] = {"keys": lambda: {"keys": miskeys(data, options, key, items)}}
+    if options is not None and key is not None:
+        checks["options"] = lambda: {"options": distractors(fit, options, key)}
+    checks |= {
         "duplicates": lambda: _duplicates(data, items),
         "overall": lambda: {"overall": _overall(data, items, fit.model)},
         "dependence": lambda: _dependence(data, items, groups, chosen),

@@ -82,7 +82,7 @@ def miskeys(
 
 def suggested_keys(data: ResponseMatrix, options: pd.DataFrame, key: Mapping[str, object]) -> dict[str, Suggestion]:
     """The most convincing other key of each suspected item, its p adjusted over all options that were considered."""
-    chosen = _chosen(data, options, key)
+    chosen = chosen_options(data, options, key)
     candidates: list[tuple[str, Suggestion]] = []
     for index, item in enumerate(data.items):
         asked = data.asked[:, index]
@@ -138,7 +138,7 @@ def _rest_share(data: ResponseMatrix, index: int) -> Floats:
     return np.asarray(right / np.maximum(tried, 1))
 
 
-def _chosen(data: ResponseMatrix, options: pd.DataFrame, key: Mapping[str, object]) -> NDArray[np.object_]:
+def chosen_options(data: ResponseMatrix, options: pd.DataFrame, key: Mapping[str, object]) -> NDArray[np.object_]:
     """Chosen options `[S, I]` as text, '' where none; whole numbers lose a trailing '.0'."""
     columns = {str(name): name for name in options.columns}
     for item in data.items:
