@@ -146,8 +146,8 @@ class Propagation:
 
     def known(self, found: Propagated) -> Floats:
         """Information about each log discrimination `[I]`, less that of its prior: how the slope changes when half of
-        them move up, half down, and the rest adapts; that at a rest held fixed where this does not settle. None where
-        discriminations are fixed.
+        them move up, half down, and the rest adapts; or, where this does not settle, stays. Empty where the model has
+        no discriminations.
         """
         if not self.table.free_a:
             return np.zeros(0)

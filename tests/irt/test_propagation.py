@@ -146,6 +146,7 @@ def test_identical_models_are_not_told_apart(seed: int) -> None:
     # Discriminations that few students tell must not run away, and with them what is known of the retrievers.
     assert fit.draws["spread_a"].mean() < 1.0
     assert fit.diagnostics["scale_samples"] > 2
+    assert any("in common answer nearly alike" in note for note in fit.notes)
     # One model alone is as sure; propagation makes copies up to a third surer (Gibbs sampling does not).
     alone = irt.fit(one, model="2pl", method="map", seed=0)
     ratio = np.mean(fit.draws["effect.retriever"].std(axis=0) / alone.draws["effect.retriever"].std(axis=0))
@@ -153,6 +154,7 @@ def test_identical_models_are_not_told_apart(seed: int) -> None:
 
 
 def test_the_same_seed_gives_the_same_draws(fit: irt.Fit) -> None:
+    assert not any("nearly alike" in note for note in fit.notes)
     again = irt.fit(SHARED.data, model="2pl", method="laplace", seed=0)
     for name, values in fit.draws.items():
         np.testing.assert_array_equal(values, again.draws[name])
