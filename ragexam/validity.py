@@ -33,7 +33,8 @@ from examcore import (
 )
 from examcore.console import jsonable
 from rag import Retriever, build_retriever
-from rag.retrieval import CUTOFFS, Search, find_sources, searches_of
+from rag.retrieval import CUTOFFS, Search, SourceRank, find_sources, searches_of
+from ragexam._overlap_trend import OverlapTrend
 from ragexam._retrieval import Library, folder_of_run, searched_questions
 from ragexam._steps import Steps
 
@@ -47,6 +48,11 @@ TIE_DIGITS = 9
 FEWEST = 10
 """Questions of people below which nothing is compared: an interval over fewer says nothing."""
 Values = NDArray[np.float64]
+
+
+UNKNOWN = IntervalEstimate(np.nan, np.nan, np.nan)
+CHECKED = ("agreed", "silent", "contradicted")
+"""What the exam may be about a pair that people tell apart."""
 
 
 class UserQuestion(NamedTuple):
@@ -106,22 +112,36 @@ def _ids(record: JsonRecord, name: str) -> tuple[str, ...]:
 
 
 class RetrieverDifference(NamedTuple):
-    """The first retriever minus the second in mean nDCG, by people's questions and by the exam's, and their gap."""
+    """The first retriever minus the second in mean nDCG, by people's questions and by the exam's, and their gap.
+
+    `adjusted` is the exam's for queries with the mean overlap of people's questions, and `slope` its change with each
+    tenth of overlap; NaN where the overlaps of its queries do not vary.
+    """
 
     first: str
     second: str
     people: IntervalEstimate
     exam: IntervalEstimate
     gap: IntervalEstimate
+    adjusted: IntervalEstimate = UNKNOWN
+    slope: IntervalEstimate = UNKNOWN
 
     @property
     def verdict(self) -> str:
         """`untold` by people; else `agreed`, `contradicted`, or `silent` where the exam cannot tell."""
+        return self._verdict(self.exam)
+
+    @property
+    def adjusted_verdict(self) -> str:
+        """The same of the exam at people's overlap."""
+        return self._verdict(self.adjusted)
+
+    def _verdict(self, exam: IntervalEstimate) -> str:
         if not self.people.excludes_zero:
             return "untold"
-        if not self.exam.excludes_zero:
+        if not exam.excludes_zero:
             return "silent"
-        return "agreed" if self.exam.estimate * self.people.estimate > 0 else "contradicted"
+        return "agreed" if exam.estimate * self.people.estimate > 0 else "contradicted"
 
 
 @dataclass(frozen=True)
@@ -146,8 +166,14 @@ class ValidityTable:
         """How many pairs have a verdict."""
         return sum(one.verdict == verdict for one in self.differences)
 
+    def counted_adjusted(self, verdict: str) -> int:
+        """The same of the exam at people's overlap."""
+        return sum(one.adjusted_verdict == verdict for one in self.differences)
+
     def record(self) -> dict[str, Any]:
-        """The table as JSON types; `agreed`, `silent` and `contradicted` count the pairs that people tell apart."""
+        """The table as JSON types; `agreed`, `silent` and `contradicted` count the pairs that people tell apart,
+        `adjusted` with the exam at people's overlap.
+        """
         return {
             "n_people": self.n_people,
             "n_exam": self.n_exam,
@@ -157,12 +183,15 @@ class ValidityTable:
             "people": {name: round(value, 4) for name, value in self.people.items()},
             "exam": {name: round(value, 4) for name, value in self.exam.items()},
             "tau": jsonable(self.tau.as_dict()),
-            **{name: self.counted(name) for name in ("agreed", "silent", "contradicted")},
+            **{name: self.counted(name) for name in CHECKED},
+            "adjusted": {name: self.counted_adjusted(name) for name in CHECKED},
             "gaps": {
                 f"{one.first} - {one.second}": {
                     **one.gap.as_dict(),
                     "people": one.people.as_dict(),
                     "exam": one.exam.as_dict(),
+                    "adjusted": one.adjusted.as_dict(),
+                    "slope": one.slope.as_dict(),
                     "verdict": one.verdict,
                 }
                 for one in self.differences
@@ -183,11 +212,12 @@ class ValidityTable:
             f"Kendall's tau of the two orders: {_shown(self.tau)}",
             f"of {len(told)} pairs that people tell apart, the exam agrees on {self.counted('agreed')}, is silent on "
             f"{self.counted('silent')} and contradicts {self.counted('contradicted')}",
+            "the exam at people's overlap: " + ", ".join(f"{self.counted_adjusted(one)} {one}" for one in CHECKED),
         ]
         width = max((len(f"{one.first} - {one.second}") for one in self.differences), default=0)
         pairs = [
             f"  {f'{one.first} - {one.second}':<{width}}  people {_shown(one.people)}  exam {_shown(one.exam)}  "
-            f"gap {_shown(one.gap)}  {one.verdict}"
+            f"gap {_shown(one.gap)}  {one.verdict}; at people's overlap {_shown(one.adjusted)}"
             for one in self.differences
         ]
         return [*lines, *pairs]
@@ -196,7 +226,9 @@ class ValidityTable:
     def of(cls, record: Mapping[str, Any]) -> ValidityTable:
         """The table of a record."""
 
-        def interval(found: Mapping[str, Any]) -> IntervalEstimate:
+        def interval(found: Mapping[str, Any] | None) -> IntervalEstimate:
+            if found is None:  # of an earlier release
+                return UNKNOWN
             values = (found[name] for name in IntervalEstimate._fields)
             return IntervalEstimate(*(np.nan if value is None else float(value) for value in values))
 
@@ -204,7 +236,8 @@ class ValidityTable:
         for pair, found in record["gaps"].items():
             first, second = pair.split(" - ")
             by_people, by_exam = interval(found["people"]), interval(found["exam"])
-            differences.append(RetrieverDifference(first, second, by_people, by_exam, interval(found)))
+            more = (interval(found), interval(found.get("adjusted")), interval(found.get("slope")))
+            differences.append(RetrieverDifference(first, second, by_people, by_exam, *more))
         counts = {name: record[name] for name in ("n_people", "n_exam", "unit", "people", "exam")}
         shares = {name: record[name] for name in ("overlap_people", "overlap_exam")}
         return cls(**counts, **shares, tau=interval(record["tau"]), differences=tuple(differences))
@@ -281,27 +314,29 @@ def compare(
     own = [one for one in searches_of(questions, by_document=by_document) if one.kind == named]
     total = len(asked) + len(own)
 
-    def values(searches: Sequence[Search], kind: str, done: int) -> Values:
-        """nDCG `[retrievers, questions]`."""
+    def ranked(searches: Sequence[Search], done: int) -> list[SourceRank]:
+        """By retriever."""
         rows = []
         for place, (name, retriever) in enumerate(retrievers.items()):
             if progress is not None:
                 progress(place * total + done, total * len(retrievers))
-            (found,) = find_sources({name: retriever}, searches)
-            rows.append(found.measured(kind)[MEASURE])
-        return np.array(rows)
+            rows += find_sources({name: retriever}, searches)
+        return rows
 
-    people = values(asked, STEM, 0)
-    exam = values(own, named, len(asked))
+    people = np.array([one.measured()[MEASURE] for one in ranked(asked, 0)])
+    found = ranked(own, len(asked))
+    exam = np.array([one.measured(named)[MEASURE] for one in found])
+    shares = [np.array(_overlaps(each, chunks)) for each in (asked, own)]
+    trend = OverlapTrend(np.array([one.of_queries(named) for one in found]), shares[1], [one.asked.id for one in own])
     return ValidityTable(
         n_people=people.shape[1],
         n_exam=exam.shape[1],
         unit="document" if by_document else "passage",
         people=dict(zip(retrievers, people.mean(axis=1).tolist(), strict=True)),
         exam=dict(zip(retrievers, exam.mean(axis=1).tolist(), strict=True)),
-        overlap_people=float(np.mean(_overlaps(asked, chunks))),
-        overlap_exam=float(np.mean(_overlaps(own, chunks))),
-        **_compared(list(retrievers), people, exam, seed),
+        overlap_people=float(shares[0].mean()),
+        overlap_exam=float(shares[1].mean()),
+        **_compared(list(retrievers), people, exam, (trend, float(shares[0].mean())), seed),
     )
 
 
@@ -360,8 +395,14 @@ def _by_source(chunks: Sequence[Chunk]) -> dict[str, list[Chunk]]:
     return found
 
 
-def _compared(names: Sequence[str], people: Values, exam: Values, seed: int) -> dict[str, Any]:
-    """Tau and differences with intervals from resampling people's questions and the exam's, each by themselves."""
+def _compared(
+    names: Sequence[str], people: Values, exam: Values, trend: tuple[OverlapTrend, float], seed: int
+) -> dict[str, Any]:
+    """Tau and differences with intervals from resampling people's questions and the exam's, each by themselves.
+
+    `trend` is that of the exam's queries, with the overlap to read it at.
+    """
+    by_overlap, overlap_people = trend
     rng = np.random.default_rng(seed)
     means = []
     for values in (people, exam):
@@ -374,7 +415,8 @@ def _compared(names: Sequence[str], people: Values, exam: Values, seed: int) -> 
     found = []
     for place, (i, j) in enumerate(pairs):
         by_people, by_exam, gap = map(_interval, (gaps[0][place], gaps[1][place], gaps[1][place] - gaps[0][place]))
-        found.append(RetrieverDifference(names[i], names[j], by_people, by_exam, gap))
+        adjusted, slope = by_overlap.difference(i, j, overlap_people, LEVEL), by_overlap.slope(i, j, LEVEL)
+        found.append(RetrieverDifference(names[i], names[j], by_people, by_exam, gap, adjusted, slope))
     signs = [np.sign(np.round(each, TIE_DIGITS)) for each in gaps]
     ties = np.sqrt((signs[0] ** 2).sum(axis=0) * (signs[1] ** 2).sum(axis=0))
     taus = np.divide((signs[0] * signs[1]).sum(axis=0), ties, out=np.full(len(ties), np.nan), where=ties > 0)

@@ -55,6 +55,15 @@ class SourceRank:
                     found.setdefault(name, {}).setdefault(one.asked.id, []).append(value)
         return {name: np.array([np.mean(one) for one in values.values()]) for name, values in found.items()}
 
+    def of_queries(self, kind: str = STEM) -> NDArray[np.float64]:
+        """nDCG to the depth of the list of every query of a kind, in their order."""
+        pairs = zip(self.searches, self.ranks, strict=True)
+        measure = f"ndcg@{self.depth}"
+        found = [
+            query_measures(ranks, len(one.sources), [self.depth])[measure] for one, ranks in pairs if one.kind == kind
+        ]
+        return np.array(found)
+
     def questions(self, kind: str = STEM) -> tuple[str, ...]:
         """The questions that have queries of a kind, in order."""
         return tuple(dict.fromkeys(one.asked.id for one in self.searches if one.kind == kind))

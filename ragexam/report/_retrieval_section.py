@@ -27,7 +27,7 @@ from ragexam.report._page_parts import (
     table_row,
 )
 from ragexam.report._response_scores import NOTHING, accuracy, bound_of, facets_of, levels_of, row_interval
-from ragexam.validity import ValidityTable
+from ragexam.validity import CHECKED, ValidityTable
 
 _FACET = "retriever"
 VERDICTS = {
@@ -141,10 +141,12 @@ def validity_sentences(validity: ValidityTable) -> list[str]:
         if told
         else "they tell no two retrievers apart"
     )
+    there = [f"{count} {name}" for name in CHECKED if (count := validity.counted_adjusted(name))]
+    adjusted = f" Read at their overlap, where differences are a line over it: {joined(there)}." if there else ""
     return [
         f"Checked with {validity.n_people} questions of your users: {pairs}. Of their content words "
         f"{percent(validity.overlap_people)} stand in the {validity.unit}s that answer them, of the exam's "
-        f"queries {percent(validity.overlap_exam)}."
+        f"queries {percent(validity.overlap_exam)}.{adjusted}"
     ]
 
 
@@ -152,13 +154,21 @@ def _validity_table(validity: ValidityTable) -> PageTable:
     rows = [
         table_row(
             f"{level_name(_FACET, one.first)} minus {level_name(_FACET, one.second)}",
-            *(number_cell(points(part), part.estimate) for part in (one.people, one.exam, one.gap)),
+            *(number_cell(_lead(part), part.estimate) for part in (one.people, one.exam, one.gap, one.adjusted)),
             VERDICTS[one.verdict],
         )
         for one in validity.differences
     ]
-    caption = f"nDCG of the first ten {validity.unit}s by users' questions and by the exam's, with 90 % intervals"
-    return PageTable(caption, column_heads("pair", "#users", "#exam", "#gap", "the exam"), tuple(rows), sortable=True)
+    caption = (
+        f"nDCG of the first ten {validity.unit}s by users' questions and by the exam's, with 90 % intervals; last, the "
+        "exam's for queries with as many of the passage's words as users' questions have"
+    )
+    heads = column_heads("pair", "#users", "#exam", "#gap", "#exam at users' overlap", "the exam")
+    return PageTable(caption, heads, tuple(rows), sortable=True)
+
+
+def _lead(found: IntervalEstimate) -> str:
+    return points(found) if math.isfinite(found.estimate) else "–"
 
 
 def _asked(retrieval: RetrievalTable) -> list[str]:
