@@ -148,6 +148,7 @@ class RetrieverDifference(NamedTuple):
 class ValidityTable:
     """How retrievers stand by people's questions and by the exam's, pair by pair, with 90 % intervals.
 
+    `n_people` counts questions with sources; where it is 0, only what the exam says at their overlap is known.
     `tau` is Kendall's tau-b of the two orders, NaN where one of them ties all retrievers. `people` and `exam` are mean
     nDCG by retriever.
     """
@@ -180,7 +181,7 @@ class ValidityTable:
             "measure": MEASURE,
             "unit": self.unit,
             "interval": LEVEL,
-            "people": {name: round(value, 4) for name, value in self.people.items()},
+            "people": jsonable({name: round(value, 4) for name, value in self.people.items()}),
             "exam": {name: round(value, 4) for name, value in self.exam.items()},
             "tau": jsonable(self.tau.as_dict()),
             **{name: self.counted(name) for name in CHECKED},
@@ -203,10 +204,19 @@ class ValidityTable:
     def lines(self) -> list[str]:
         """The table for a reader."""
         told = [one for one in self.differences if one.verdict != "untold"]
+        width = max((len(f"{one.first} - {one.second}") for one in self.differences), default=0)
         lines = [
-            f"{self.n_people} questions of people, {self.n_exam} of the exam; {MEASURE} of {self.unit}s, "
-            f"{LEVEL:.0%} intervals",
+            f"{self.n_people or 'no'} questions of people with sources, {self.n_exam} of the exam; {MEASURE} of "
+            f"{self.unit}s, {LEVEL:.0%} intervals",
             f"overlap with the passage: people {self.overlap_people:.2f}, exam {self.overlap_exam:.2f}",
+        ]
+        if not self.n_people:
+            return lines + [
+                f"  {f'{one.first} - {one.second}':<{width}}  exam {_shown(one.exam)}  at people's overlap "
+                f"{_shown(one.adjusted)}"
+                for one in self.differences
+            ]
+        lines += [
             "people: " + ", ".join(f"{name} {value:.3f}" for name, value in self.people.items()),
             "exam:   " + ", ".join(f"{name} {self.exam[name]:.3f}" for name in self.people),
             f"Kendall's tau of the two orders: {_shown(self.tau)}",
@@ -214,7 +224,6 @@ class ValidityTable:
             f"{self.counted('silent')} and contradicts {self.counted('contradicted')}",
             "the exam at people's overlap: " + ", ".join(f"{self.counted_adjusted(one)} {one}" for one in CHECKED),
         ]
-        width = max((len(f"{one.first} - {one.second}") for one in self.differences), default=0)
         pairs = [
             f"  {f'{one.first} - {one.second}':<{width}}  people {_shown(one.people)}  exam {_shown(one.exam)}  "
             f"gap {_shown(one.gap)}  {one.verdict}; at people's overlap {_shown(one.adjusted)}"
@@ -229,8 +238,10 @@ class ValidityTable:
         def interval(found: Mapping[str, Any] | None) -> IntervalEstimate:
             if found is None:  # of an earlier release
                 return UNKNOWN
-            values = (found[name] for name in IntervalEstimate._fields)
-            return IntervalEstimate(*(np.nan if value is None else float(value) for value in values))
+            return IntervalEstimate(*(number(found[name]) for name in IntervalEstimate._fields))
+
+        def number(value: float | None) -> float:
+            return np.nan if value is None else float(value)
 
         differences = []
         for pair, found in record["gaps"].items():
@@ -238,7 +249,8 @@ class ValidityTable:
             by_people, by_exam = interval(found["people"]), interval(found["exam"])
             more = (interval(found), interval(found.get("adjusted")), interval(found.get("slope")))
             differences.append(RetrieverDifference(first, second, by_people, by_exam, *more))
-        counts = {name: record[name] for name in ("n_people", "n_exam", "unit", "people", "exam")}
+        counts = {name: record[name] for name in ("n_people", "n_exam", "unit", "exam")}
+        counts["people"] = {name: number(value) for name, value in record["people"].items()}
         shares = {name: record[name] for name in ("overlap_people", "overlap_exam")}
         return cls(**counts, **shares, tau=interval(record["tau"]), differences=tuple(differences))
 
@@ -252,11 +264,7 @@ def validity_step(steps: Steps, library: Library, users: Path) -> None:
     found = read_users(users, library.chunks)
     if foreign := unheard(found, library.chunks):
         steps.progress.say(f"note: {users}: {foreign} questions share no word with the corpus; in another language?")
-    sourced = [one for one in found if one.documents or one.passages]
-    enough = {
-        "retrievers search": (len(library.searching), 2),
-        "users' questions name their sources": (len(sourced), FEWEST),
-    }
+    enough = {"retrievers search": (len(library.searching), 2), "users' questions": (len(found), FEWEST)}
     enough |= {"questions of the exam are not the users' own": (len(written(library.exam.questions)), 1)}
     for what, (there, wanted) in enough.items():
         if there < wanted:
@@ -274,7 +282,7 @@ def validity_step(steps: Steps, library: Library, users: Path) -> None:
 def validity_of_run(run: Path, users: Path, progress: Progress) -> ValidityTable:
     """The retrievers of a run's grid, by its exam and by people's questions with sources.
 
-    Raises ValueError for a run without a grid, and for fewer than ten questions with sources.
+    Raises ValueError for a run without a grid, and for fewer than ten questions.
     """
     folder = folder_of_run(run)
     with folder.held():
@@ -299,11 +307,13 @@ def compare(
 ) -> ValidityTable:
     """Retrievers by the exam's queries of a kind (stems where it has none) and by people's questions with sources.
 
-    What is found are passages where every question of people names some, else documents: the same for both.
+    What is found are passages where every question of people names some, else documents: the same for both. Where
+    fewer than ten name theirs, the exam is read at the overlap of all, and nothing is known of people's own order.
     """
+    if len(users) < FEWEST:
+        raise ValueError(f"users: {len(users)} questions; wanted at least {FEWEST}")
     sourced = [one for one in users if one.documents or one.passages]
-    if len(sourced) < FEWEST:
-        raise ValueError(f"users: {len(sourced)} questions name their document or passage; wanted at least {FEWEST}")
+    sourced = sourced if len(sourced) >= FEWEST else []
     by_document = not all(one.passages for one in sourced)
     asked = [_search(one, chunks, by_document) for one in sourced]
     questions = written(questions)
@@ -323,16 +333,17 @@ def compare(
             rows += find_sources({name: retriever}, searches)
         return rows
 
-    people = np.array([one.measured()[MEASURE] for one in ranked(asked, 0)])
+    people = np.array([one.measured()[MEASURE] for one in ranked(asked, 0)]) if asked else None
     found = ranked(own, len(asked))
     exam = np.array([one.measured(named)[MEASURE] for one in found])
-    shares = [np.array(_overlaps(each, chunks)) for each in (asked, own)]
+    shares = [np.array(each) for each in (overlaps_of_people(sourced or users, chunks), _overlaps(own, chunks))]
     trend = OverlapTrend(np.array([one.of_queries(named) for one in found]), shares[1], [one.asked.id for one in own])
+    known = [np.nan] * len(retrievers) if people is None else people.mean(axis=1).tolist()
     return ValidityTable(
-        n_people=people.shape[1],
+        n_people=len(asked),
         n_exam=exam.shape[1],
         unit="document" if by_document else "passage",
-        people=dict(zip(retrievers, people.mean(axis=1).tolist(), strict=True)),
+        people=dict(zip(retrievers, known, strict=True)),
         exam=dict(zip(retrievers, exam.mean(axis=1).tolist(), strict=True)),
         overlap_people=float(shares[0].mean()),
         overlap_exam=float(shares[1].mean()),
@@ -396,7 +407,7 @@ def _by_source(chunks: Sequence[Chunk]) -> dict[str, list[Chunk]]:
 
 
 def _compared(
-    names: Sequence[str], people: Values, exam: Values, trend: tuple[OverlapTrend, float], seed: int
+    names: Sequence[str], people: Values | None, exam: Values, trend: tuple[OverlapTrend, float], seed: int
 ) -> dict[str, Any]:
     """Tau and differences with intervals from resampling people's questions and the exam's, each by themselves.
 
@@ -406,6 +417,9 @@ def _compared(
     rng = np.random.default_rng(seed)
     means = []
     for values in (people, exam):
+        if values is None:
+            means.append(np.full((BOOTSTRAP_DRAWS + 1, len(names)), np.nan))
+            continue
         count = values.shape[1]
         drawn = rng.multinomial(count, np.full(count, 1 / count), size=BOOTSTRAP_DRAWS)
         # The first row is the sample itself.

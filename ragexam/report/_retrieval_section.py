@@ -133,6 +133,15 @@ def retrieval_section(
 
 def validity_sentences(validity: ValidityTable) -> list[str]:
     """How the exam's order of retrievers stands beside that of the users' own questions."""
+    shares = (
+        f"Of their content words {percent(validity.overlap_people)} stand in the {validity.unit}s that answer them, of "
+        f"the exam's queries {percent(validity.overlap_exam)}."
+    )
+    if not validity.n_people:
+        return [
+            f"Your users' questions name no sources: the order of retrievers was not checked with them. {shares} The "
+            "table has what the exam says at their overlap, where differences are a line over it."
+        ]
     told = len([one for one in validity.differences if one.verdict != "untold"])
     agreed, silent, wrong = (validity.counted(name) for name in ("agreed", "silent", "contradicted"))
     pairs = (
@@ -143,11 +152,7 @@ def validity_sentences(validity: ValidityTable) -> list[str]:
     )
     there = [f"{count} {name}" for name in CHECKED if (count := validity.counted_adjusted(name))]
     adjusted = f" Read at their overlap, where differences are a line over it: {joined(there)}." if there else ""
-    return [
-        f"Checked with {validity.n_people} questions of your users: {pairs}. Of their content words "
-        f"{percent(validity.overlap_people)} stand in the {validity.unit}s that answer them, of the exam's "
-        f"queries {percent(validity.overlap_exam)}.{adjusted}"
-    ]
+    return [f"Checked with {validity.n_people} questions of your users: {pairs}. {shares}{adjusted}"]
 
 
 def _validity_table(validity: ValidityTable) -> PageTable:

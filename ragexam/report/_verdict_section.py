@@ -24,10 +24,10 @@ _ALLOWANCE = (
 
 
 UNCHECKED = (
-    "What is said of retrievers was not checked with questions of your users. Beside questions that people asked, exams "
-    "like this were off in BM25 minus dense retrieval by +.06 [.00, .12], +.04 [−.02, .09] and −.12 [−.19, −.05] of "
-    "nDCG (StackExchange, MT-RAG, COVID-QA): the more of the passages' words people share, the better for BM25. To "
-    "check: ragexam validity RUN questions.jsonl, or users in the configuration."
+    "What is said of retrievers was not checked with questions of your users. Beside questions that people asked, "
+    "exams like this were off in BM25 minus dense retrieval by +.06 [.00, .12], +.04 [−.02, .09] and −.12 [−.19, "
+    "−.05] of nDCG (StackExchange, MT-RAG, COVID-QA): the more of the passages' words people share, the better for "
+    "BM25. To check: ragexam validity RUN questions.jsonl, or users in the configuration."
 )
 """Measured by `benchmarks/external_validity.py` (RESULTS.md, External validity)."""
 
@@ -77,7 +77,9 @@ def verdict_warnings(found: RunFindings) -> list[str]:
             f"that people ask, {low} to {high}): what is said of retrievers holds for questions in the passages' own "
             "words. Write the exam anew, or check it with your users' questions: ragexam validity RUN questions.jsonl."
         )
-    elif evidence.validity is None and any("wording" in one.metadata for one in evidence.questions):
+    elif (evidence.validity is None or not evidence.validity.n_people) and any(
+        "wording" in one.metadata for one in evidence.questions
+    ):
         compared = any(one.compared and facet_name(one.facet) == "retriever" for one in found.verdicts)
         lines += [UNCHECKED] if compared else []
     if evidence.validity is not None and (wrong := evidence.validity.counted("contradicted")):

@@ -30,6 +30,7 @@ from ragexam._config import Config, GridSettings, generate_config
 from ragexam._overlap_trend import OverlapTrend
 from ragexam._run import HERE, run_all, run_exam, run_sitting
 from ragexam.report import analyse_run
+from ragexam.report._retrieval_section import validity_sentences
 from ragexam.report._verdict_section import UNCHECKED, verdict_warnings
 from ragexam.validity import UserQuestion, ValidityTable, compare, overlaps_of_people, read_users
 from tests.command_line import ragexam_here
@@ -156,10 +157,24 @@ def test_passages_are_what_is_found_where_all_questions_name_them() -> None:
     assert found.people == compare(pair, questions(), users(), CHUNKS).people
 
 
-def test_too_few_questions_with_sources_are_refused() -> None:
-    asked = [*users(9), UserQuestion("p70", "and what of this?")]
-    with pytest.raises(ValueError, match="9 questions name their document or passage; wanted at least 10"):
-        compare({"a": Sometimes("a", 1, 1), "b": Sometimes("b", 1, 1)}, questions(), asked, CHUNKS)
+def test_of_questions_without_sources_only_the_overlap_is_known() -> None:
+    pair = {"a": Sometimes("a", 0.9, 0.9), "b": Sometimes("b", 0.3, 0.3)}
+    found = compare(pair, questions(), [one._replace(documents=()) for one in users()], CHUNKS)
+    assert found.n_people == 0
+    assert found.differences[0].verdict == "untold"
+    checked = compare(pair, questions(), users(), CHUNKS).differences[0]
+    assert found.differences[0].exam.estimate == checked.exam.estimate
+    assert 0 < found.overlap_people < 1
+    said = "\n".join(found.lines())
+    assert "no questions of people with sources" in said
+    assert "people nan" not in said
+    assert ValidityTable.of(json.loads(json.dumps(found.record(), allow_nan=False))).lines() == found.lines()
+    assert "name no sources" in validity_sentences(found)[0]
+
+
+def test_too_few_questions_are_refused() -> None:
+    with pytest.raises(ValueError, match="users: 9 questions; wanted at least 10"):
+        compare({"a": Sometimes("a", 1, 1), "b": Sometimes("b", 1, 1)}, questions(), users(9), CHUNKS)
 
 
 def lines(folder: Path, *rows: object) -> Path:
