@@ -10,7 +10,7 @@ from irt.fitting._numba_functions import compiled
 
 TINY = 1e-300
 """Least probability whose logarithm is taken."""
-REACH, STEP, STRIDE, MOST = 7.0, 0.6, 0.9, 200
+REACH, STEP, STRIDE, MOST = 6.5, 0.65, 1.2, 200
 """Of the trapezoidal rule over a logit: how far it goes, and its step, in standard deviations; the step's longest in
 logits; points on a side at most. Its error falls exponentially with either step: a logistic curve is as smooth as that.
 """
