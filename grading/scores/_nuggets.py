@@ -76,7 +76,8 @@ def read_assignments(path: str | Path) -> list[Assignments]:
     """The runs of a file of assignments, one topic per line: `qid, run_id, nuggets[{text, importance, assignment}]`.
 
     A file without `run_id` is one run, named after the file. Raises `ValueError` (file:line, found, wanted) for a line
-    without topic or nuggets, a nugget without its labels, and a repeated topic of a run.
+    without topic or nuggets, a nugget without its labels, a repeated topic of a run, and a run none of whose labels is
+    known.
     """
     runs: dict[str, dict[str, tuple[Nugget, ...]]] = {}
     for row in read_rows(path, {**_TOPIC, "nuggets": ()}, _RUN):
@@ -84,7 +85,10 @@ def read_assignments(path: str | Path) -> list[Assignments]:
         if topic in runs.setdefault(run, {}):
             raise ValueError(f"{row.place}: topic {topic!r} occurs twice in run {run!r}; wanted it once")
         runs[run][topic] = _nuggets(row)
-    return [Assignments(run, topics) for run, topics in runs.items()]
+    found = [Assignments(run, topics) for run, topics in runs.items()]
+    for one in found:
+        _require_known_labels(path, one)
+    return found
 
 
 def read_all_assignments(paths: Sequence[str | Path]) -> list[Assignments]:
@@ -98,6 +102,17 @@ def read_all_assignments(paths: Sequence[str | Path]) -> list[Assignments]:
             places[run.run] = path
             found.append(run)
     return found
+
+
+def _require_known_labels(path: str | Path, run: Assignments) -> None:
+    size = sum(map(len, run.topics.values()))
+    for which, known in (("importance", IMPORTANCE), ("support", SUPPORT)):
+        strange = run.unknown()[which]
+        if size and sum(strange.values()) == size:
+            raise ValueError(
+                f"{path}: none of the {size} labels of {which} of run {run.run!r} is known (such as "
+                f"{next(iter(strange))!r}); wanted {', '.join(known)}"
+            )
 
 
 def is_assignments(path: str | Path) -> bool:
