@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from examcore import read_text
 from examcore.console import AsJson, interval_text, show
-from grading._file_rows import has_suffix, read_rows
+from grading._file_rows import holds_json, read_rows
 from grading._printing import aligned, few, joined, named, pair_lines, show_ranked, write_scores
 from grading._records import Bank, Sampling, SystemScores
 from grading.commands._options import GradePrompt, GradeSource, Resampling, Scores, ShownPairs
@@ -25,7 +26,7 @@ from grading.formats._common_parts import (
     require_shared_passages,
 )
 from grading.formats._grades import ReadGrades, read_grades
-from grading.formats._trec import Qrels, TrecRun, qrels_lines, read_qrels, read_runs, write_qrels
+from grading.formats._trec import QRELS_COLUMNS, Qrels, TrecRun, qrels_lines, read_qrels, read_runs, write_qrels
 from grading.leaderboards._paired import Standing, differences, standings
 from grading.scores._cover import Cover, Labels, exam_labels, exam_qrels, outside
 from grading.scores._cover import cover as cover_of
@@ -250,7 +251,9 @@ def _table_at(graded: ReadGrades, runs: Sequence[TrecRun], tau: float, by: str, 
 
 
 def _official(path: Path, runs: Sequence[TrecRun], rel: int) -> dict[str, float]:
-    if has_suffix(path, ".json", ".jsonl") or has_suffix(path, ".csv", ".tsv"):
+    header = read_text(path).partition("\n")[0]
+    divided = ("," in header or "\t" in header) and len(header.split()) < len(QRELS_COLUMNS.split())
+    if divided or holds_json(path):
         rows = read_rows(path, {"system": ("run", "run_id"), "score": ("value", "map", "MAP")})
         return {row.text("system"): row.number("score") for row in rows}
     judged = read_qrels(path)

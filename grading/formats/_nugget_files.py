@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examcore import json_kind
-from grading._file_rows import FileRow, has_suffix, read_json_records
+from grading._file_rows import FileRow, holds_json, read_json_records
 from grading._records import BankQuestion, KeyAnswer, SystemReport
 from grading.formats._bank_files import bank_of, bank_rows
 from grading.formats._file_faults import Fault
@@ -52,7 +52,7 @@ def read_nuggets(path: str | Path) -> NuggetsRead:
 
 def _rows(path: Path) -> Iterator[FileRow]:
     """One record of a bank for each nugget of a file."""
-    records = list(read_json_records(path)) if has_suffix(path, ".json", ".jsonl") else []
+    records = list(read_json_records(path)) if holds_json(path) else []
     readers = [_reader(one.fields) for one in records]
     if not records or None in readers:
         yield from bank_rows(path)

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from examcore import IntervalEstimate, cohen_kappa, krippendorff_alpha, read_text
-from grading._file_rows import FileRow, has_suffix, read_rows
+from grading._file_rows import FileRow, has_suffix, holds_json, read_rows
 from grading._records import Sampling
 from grading.formats._score_tables import GRADE, PASSAGE, QUESTION, TOPIC
 from grading.formats._trec import read_qrels
@@ -110,7 +110,7 @@ def agree(
 
 def _is_table(path: Path) -> bool:
     """Whether a file is a table, by its name or by a header with a grade."""
-    if has_suffix(path, ".csv", ".json", ".jsonl"):
+    if has_suffix(path, ".csv") or holds_json(path):
         return True
     header = read_text(path).partition("\n")[0].replace(",", "\t").split("\t")
     return bool({"grade", *GRADE["grade"]} & {one.strip() for one in header})

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from examcore import IntervalEstimate, json_kind, read_text, shown_json
-from grading._file_rows import Columns, FileRow, has_suffix, read_rows
+from grading._file_rows import Columns, FileRow, holds_json, read_rows
 from grading._records import SAMPLING, Grade, Sampling
 from grading.formats._grades import ReadGrades
 from grading.formats._score_tables import SYSTEM, ScoreTable, table_of
@@ -117,7 +117,7 @@ def _require_known_labels(path: str | Path, run: Assignments) -> None:
 
 def is_assignments(path: str | Path) -> bool:
     """Whether a JSON-lines file begins with an object that has a list of nuggets, as assignments have."""
-    if not has_suffix(path, ".jsonl", ".json"):
+    if not holds_json(path):
         return False
     line = next((one for one in read_text(Path(path)).split("\n") if one.strip()), "")
     return line.lstrip().startswith("{") and '"nuggets"' in line

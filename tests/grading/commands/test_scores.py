@@ -455,6 +455,42 @@ def test_files_that_have_nothing_in_common_are_refused_and_not_scored_0(folder: 
         assert message in refused(*words.split()), words
 
 
+@pytest.mark.parametrize("ending", [".json", ".txt", "", ".csv"])
+def test_a_file_of_json_is_read_whatever_its_ending(folder: Path, ending: str) -> None:
+    rows = [
+        {"query": query, "passage": "p1", "question": name, "grade": 1} for query, name in (("q1", "r"), ("q2", "s"))
+    ]
+    nuggets = [{"text": "a", "importance": "vital", "assignment": "support"}]
+    scores = [{"system": "A", "score": 2}, {"system": "B", "score": 1}, {"system": "C", "score": 0}]
+    files = {
+        "grades": "".join(json.dumps(row) + "\n" for row in rows),
+        "listed": json.dumps(rows, indent=1),
+        "bank": "".join(json.dumps({"query": row["query"], "id": row["question"]}) + "\n" for row in rows),
+        "asked": '{"query": "q1", "id": "r", "question": "Which layer is it?"}\n',
+        "answers": "".join(json.dumps({**row, "system": "A"}) + "\n" for row in rows),
+        "nuggets": json.dumps({"qid": "1", "nuggets": nuggets}) + "\n",
+        "bench": json.dumps(["q1", [{"paragraph_id": "p1", "exam_grades": [{"correctAnswered": ["r"]}]}]]) + "\n",
+        "board": json.dumps(scores),
+    }
+    (folder / "grades.csv").rename("rated.csv")
+    for name, text in files.items():
+        (folder / f"{name}{ending}").write_text(text)
+    assert told("cover", f"grades{ending}", "a.run", "--tau", "1", "--bank", f"bank{ending}")["per_query"]["q1"] == 1
+    assert told("qrels", f"listed{ending}")["n"] == 2
+    assert told("qrels", f"bench{ending}")["n"] == 1
+    assert told("exam", f"answers{ending}", "--bank", f"bank{ending}")["exam"]["estimate"] == 1
+    assert told("nuggets", f"nuggets{ending}")["all"]["vital_score"]["estimate"] == 1
+    assert told("agreement", f"grades{ending}", f"listed{ending}")["n"] == 2
+    assert told("leaderboard", f"board{ending}", f"board{ending}")["n"] == 3
+    assert "leaderboards: 2 systems in both" in refused("tau", "rated.csv", f"board{ending}", "a.run", "b.run")
+    assert told("bank", "lint", f"asked{ending}", "--grades", f"grades{ending}")["n"] == 1
+
+
+def test_a_leaderboard_is_no_qrels_whatever_its_name(folder: Path) -> None:
+    (folder / "board.txt").write_text("system,score\nA,1\nB,2\n")
+    assert "leaderboards: 2 systems in both" in refused("tau", "grades.csv", "board.txt", "a.run", "b.run")
+
+
 def test_a_part_without_grades_is_counted(folder: Path) -> None:
     (folder / "bank.csv").write_text("query,id\nq1,r1\nq2,r4\nq3,r5\nq4,r6\n")
     found = told("cover", "grades.csv", "a.run", "--tau", "4", "--bank", "bank.csv")
