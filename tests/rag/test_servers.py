@@ -76,6 +76,8 @@ FAULTS = {
     "a reply above 10 MB": Say(b'{"choices": "' + b"x" * (MAX_REPLY_BYTES + 1) + b'"}'),
     "a reply without choices": Say({"choices": []}),
     "a reply without text": Say({"choices": [{"message": {}}]}),
+    "a reply with half a character (a lone surrogate)": Say(chat("A \ud800")),
+    "an empty reply": Say(b""),
     "connection: ": Say(b"cut", headers={"Content-Length": "500"}),
 }
 
