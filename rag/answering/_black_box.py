@@ -22,6 +22,7 @@ from examcore import (
     has_lone_surrogate,
 )
 from rag._third_party import (
+    FAULTS,
     PYTHON_PREFIX,
     CallTimeoutError,
     ThirdPartyThread,
@@ -135,7 +136,7 @@ class PythonBlackBox:
             # Later calls would wait behind it.
             reason = f"no answer within {self._spec.seconds:g} s; wanted one, or a longer timeout"
             raise self._failed(question, reason) from None
-        except (Exception, SystemExit) as error:  # third-party code raises what it likes; the user reads one line
+        except FAULTS as error:
             raise ValueError(f"{type(error).__name__}: {first_error_line(error)}") from error
 
     def _failed(self, question: Question, reason: str) -> FailedError:
@@ -186,7 +187,7 @@ def load_system(place: str) -> tuple[Callable[..., Any], bool]:
         if isinstance(thing, type) or (callable(thing) and not positional_parameters(thing)):
             with stdout_to_stderr():
                 thing = thing()
-    except Exception as error:  # as above
+    except FAULTS as error:
         reason = f"{type(error).__name__}: {first_error_line(error)}"
         raise ValueError(f"black box {place}: {reason}; wanted a function of question and choices") from error
     if not callable(thing):

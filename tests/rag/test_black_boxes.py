@@ -280,6 +280,10 @@ class Threaded:
         return "same thread" if here == self.thread != threading.main_thread().ident else "another thread"
 
 
+def goes() -> object:
+    raise SystemExit(3)
+
+
 def never() -> object:
     raise OSError("no weights")
 
@@ -306,6 +310,7 @@ def test_a_function_is_asked_with_what_it_takes(sat: Any, exam: Exam, name: str)
         ("far", r"^\d prompts got no answer: far, .*: a reply of choice 9; wanted an index from 0 to 3$"),
         ("leaves", r"^\d prompts got no answer: leaves, .*: SystemExit: 3$"),
         ("halved", r"^\d prompts got no answer: halved, .*: a reply with half a character \(a lone surrogate\)$"),
+        ("goes", "^black box python:.*:goes: SystemExit: 3; wanted a function of question and choices$"),
         ("never", "^black box python:.*:never: OSError: no weights; wanted a function of question and choices$"),
         ("absent", "^black box python:.*:absent: AttributeError: module .* has no attribute 'absent'; wanted a"),
         ("NUMBER", "^black box python:.*:NUMBER: int; wanted a function of question and choices$"),
