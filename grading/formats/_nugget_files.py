@@ -163,12 +163,19 @@ def matched(
 ) -> tuple[tuple[SystemReport, ...], tuple[BankQuestion, ...], list[str]]:
     """The reports and nuggets whose topics both have, and a sentence on each side's topics that were left out.
 
-    Raises `ValueError` when they have no topic in common; `name` is that of the nugget file.
+    Raises `ValueError` when they have no topic in common, and when fewer than half of the topics with nuggets have a
+    report; `name` is that of the nugget file.
     """
     asked, reported = ({one.query for one in nuggets}, {one.topic for one in reports})
     if not asked & reported:
         found, wanted = (", ".join(sorted(one)[:3]) for one in (asked, reported))
         raise ValueError(f"{name}: its topics ({found}) are none of the reports'; wanted {wanted}")
+    lacking = sorted(asked - reported)
+    if 2 * len(lacking) > len(asked):
+        raise ValueError(
+            f"{name}: {len(lacking)} of {len(asked)} topics (such as {lacking[0]!r}) have no report; wanted one for at "
+            "least half of the topics"
+        )
     remarks: list[str] = []
     for topics, what in (
         (reported - asked, "with reports but without nuggets: their reports are not scored"),
