@@ -154,8 +154,9 @@ def _require_most(
     asked = _seen(read)
     if bank is not None:
         lacking_queries(bank, questions, _keys(asked), answers, "answer")
+        keys = _keys(questions)
         for name, found in read.systems.items():
-            if not any(one in _keys(questions) for one in _keys(found)):
+            if keys.isdisjoint(_keys(found)):
                 query = next(iter(questions))
                 raise ValueError(
                     f"{answers}: system {name!r} answers no question of {bank}; wanted some of query {query!r}"

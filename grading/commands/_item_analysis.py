@@ -65,13 +65,14 @@ def items(
     graded = _read(grades, source.prompt)
     read = read_runs(run or [])
     table = table_of_runs(graded, read, k) if read else table_of_passages(graded)
+    where = ", ".join(map(str, grades))
     if read and not math.isnan(graded.highest):
-        require_shared_passages(run or [], read, grades[0], graded_passages(graded), k=k)
+        require_shared_passages(run or [], read, where, graded_passages(graded), k=k)
     require_reached(table, tau)
     texts = {} if source.bank is None else read_bank_questions(source.bank, graded.questions)
     if source.bank is not None:
         lacking_queries(
-            source.bank, {query: tuple(asked) for query, asked in texts.items()}, graded_questions(graded), grades[0]
+            source.bank, {query: tuple(asked) for query, asked in texts.items()}, graded_questions(graded), where
         )
     words = {(query, name): text for query, asked in texts.items() for name, text in asked.items()}
     with progress.step("counting") as report:

@@ -197,9 +197,9 @@ def choose_tau(
     """Choose tau on some queries and judge it on the others. By kappa of labels, or by leaderboards of runs."""
     sampling = resampling.sampling
     graded, read = read_grades(grades, source.prompt), read_runs(runs or [])
+    require_parsed(grades, graded)
     if read:
         what, questions = "kendall", bank_of(source.bank, graded.questions) or graded.questions
-        require_parsed(grades, graded)
         tables = {tau: _table_at(graded, read, tau, by, k, questions) for tau in candidates(graded)}
         require_shared_passages(runs or [], read, grades, graded_passages(graded), k=k)
         if source.bank is not None:

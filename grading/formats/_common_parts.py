@@ -63,7 +63,7 @@ def graded_questions(graded: ReadGrades) -> set[QuestionKey]:
 def require_shared_passages(
     paths: Sequence[Path],
     runs: Sequence[TrecRun],
-    where: Path,
+    where: Path | str,
     known: dict[str, list[str]],
     what: str = "graded",
     k: int | None = None,
@@ -83,7 +83,7 @@ def require_shared_passages(
 
 
 def lacking_queries(
-    path: Path | str, bank: Bank, known: Collection[QuestionKey], where: Path, what: str = "grade"
+    path: Path | str, bank: Bank, known: Collection[QuestionKey], where: Path | str, what: str = "grade"
 ) -> list[str]:
     """The queries of a bank with no question among those `known` from `where`; `ValueError` if they are most of it."""
     lacking = [query for query, names in bank.items() if not any((query, name) in known for name in names)]
@@ -92,6 +92,6 @@ def lacking_queries(
         example = f"{first!r}, question {bank[first][0]!r}" if bank[first] else repr(first)
         raise ValueError(
             f"{path}: {len(lacking)} of {len(bank)} queries (such as {example}) have no {what} in {where}; "
-            f"wanted one for at least half of the queries"
+            "wanted one for at least half of the queries"
         )
     return lacking

@@ -433,6 +433,7 @@ def test_files_that_have_nothing_in_common_are_refused_and_not_scored_0(folder: 
         "measure q.qrels a.run --measures P(rel=2)@5": "wanted one of 2 or more (P(rel=2)@5)",
         "measure zero.qrels a.run": "zero.qrels: the highest grade is 0; wanted one of 1 or more (--rel)",
         "tau none.csv q.qrels a.run b.run d.run": nothing,
+        "tau none.csv q.qrels": nothing,
         "tau grades.csv q.qrels a.run b.run other.run": apart,
         "tau grades.csv zero.qrels a.run b.run d.run": "zero.qrels: the highest grade is 0; wanted one of 1 or more",
         "exam answers.csv --gold foreign.csv": "foreign.csv: 2 of 2 queries (such as 'z1', question 'y1') have no "
