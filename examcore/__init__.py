@@ -30,10 +30,12 @@ from examcore._intervals import (
     wilson,
 )
 from examcore._jsonl import (
+    LONE_SURROGATE,
     MAX_REPLY_CHARACTERS,
     JsonRecord,
     UnreadableError,
     decode,
+    has_lone_surrogate,
     json_kind,
     json_object,
     parse_json_object,
@@ -83,6 +85,7 @@ __all__ = [
     "BOOTSTRAP_DRAWS",
     "FUNCTION_WORDS",
     "INTERVAL_LEVEL",
+    "LONE_SURROGATE",
     "MAX_REPLY_CHARACTERS",
     "RANDOM_TIES",
     "RANK_CORRELATIONS",
@@ -136,6 +139,7 @@ __all__ = [
     "fingerprint_of",
     "first_error_line",
     "first_setting_fault",
+    "has_lone_surrogate",
     "in_batches",
     "jaccard",
     "json_kind",

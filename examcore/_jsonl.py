@@ -128,12 +128,28 @@ def shown_json(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+LONE_SURROGATE = "a reply with half a character (a lone surrogate)"
+"""Why a reply is lost that no file can hold."""
+
+
+def has_lone_surrogate(value: object) -> bool:
+    """Whether a text, or a text in a JSON value, is no Unicode: JSON's `"\\ud800"` is the first half of a character."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
 MAX_REPLY_CHARACTERS = 50_000
 """Ignore the rest of a reply: no question is that long, but a runaway reply may be."""
 
 
 def repaired_json_object(raw: str) -> dict[str, object] | None:
-    """The first JSON object in a text; trailing commas, unquoted line breaks and a cut-off end are repaired."""
+    """The first JSON object in a text; trailing commas, unquoted line breaks and a cut-off end are repaired.
+
+    None where there is none, and for an object with a lone surrogate.
+    """
     text = re.sub(r"```(?:json)?", "", raw[:MAX_REPLY_CHARACTERS])
     start = text.find("{")
     if start < 0:
@@ -144,7 +160,7 @@ def repaired_json_object(raw: str) -> dict[str, object] | None:
             value, _ = json.JSONDecoder(strict=False).raw_decode(candidate)
         except (ValueError, RecursionError):
             continue
-        return value if isinstance(value, dict) else None
+        return value if isinstance(value, dict) and not has_lone_surrogate(value) else None
     return None
 
 

@@ -11,6 +11,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
+from examcore._jsonl import LONE_SURROGATE, has_lone_surrogate
 from examcore._language_model import (
     Arrival,
     FailedError,
@@ -158,13 +159,15 @@ class CachedLanguageModel:
             texts = model.generate(prompts, stop=stop, **asked)
         seconds = (time.perf_counter() - start) / len(prompts)
         read = self._shares_read(prompts, before)
+        lost = {key: NoReply(LONE_SURROGATE) for key, text in zip(keys, texts, strict=True) if has_lone_surrogate(text)}
         self._store.add(
             [
                 StoredReply(key, json.dumps(text), tokens, model.count_tokens(text), seconds)
                 for key, tokens, text in zip(keys, read, texts, strict=True)
+                if key not in lost
             ]
         )
-        return self._read(keys, range(len(keys)), {}, json.loads)
+        return self._read(keys, range(len(keys)), lost, json.loads)
 
     def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
         """Log-likelihood of each continuation right after the prompt; raises `FailedError` when there was no reply."""
@@ -198,6 +201,9 @@ class CachedLanguageModel:
             now = time.perf_counter()
             if isinstance(one.value, NoReply):
                 lost[keys[one.place]] = one.value
+                continue
+            if has_lone_surrogate(one.value):
+                lost[keys[one.place]] = NoReply(LONE_SURROGATE)
                 continue
             read = one.prompt_tokens if known is None else (self._tokens_read or 0) - known
             value = json.dumps(one.value)

@@ -94,12 +94,12 @@ class FileRow(JsonRecord):
 def read_rows(path: str | Path, columns: Columns, optional: Columns | None = None) -> list[FileRow]:
     """The rows of a table with at least the wanted columns, under the code's names; other columns keep their own.
 
-    A name that ends in `.jsonl` or `.json` (before `.gz`) is read as JSON lines; else the header's tabs or commas
-    divide. Raises `ValueError` (file:line, found, wanted) for a missing column, a row of another width, malformed JSON
-    and a table without rows.
+    What `holds_json` is read as JSON lines or a list of objects; else the header's tabs or commas divide. Raises
+    `ValueError` (file:line, found, wanted) for a missing column, a row of another width, malformed JSON and a table
+    without rows.
     """
     path = Path(path)
-    rows = _json_rows(path) if has_suffix(path, ".jsonl", ".json") else _divided_rows(path)
+    rows = _json_rows(path) if holds_json(path) else _divided_rows(path)
     if not rows:
         raise ValueError(f"{path}: has no rows; wanted at least one")
     return [_renamed(row, columns, optional or {}) for row in rows]
@@ -116,6 +116,11 @@ def column_of(rows: Sequence[FileRow], names: Sequence[str], wanted: str) -> str
 def has_suffix(path: str | Path, *suffixes: str) -> bool:
     """Whether a file's name, without `.gz`, ends in one of the suffixes, in upper or lower case."""
     return Path(path).name.lower().removesuffix(".gz").endswith(suffixes)
+
+
+def holds_json(path: str | Path) -> bool:
+    """Whether a file holds JSON: its name ends in `.jsonl` or `.json`, or its text begins with a brace or a bracket."""
+    return has_suffix(path, ".json", ".jsonl") or _first_mark(Path(path)) in ("{", "[")
 
 
 def read_json_object(path: Path) -> dict[str, object]:
@@ -147,10 +152,14 @@ def read_json_records(path: Path, faults: list[Fault] | None = None) -> Iterator
                 yield from _record(parse_json_object, line, f"{path}:{number}", faults)
 
 
+def _first_mark(path: Path) -> str:
+    return read_text(path).lstrip()[:1]
+
+
 def _json_rows(path: Path) -> list[FileRow]:
+    records = read_json_records(path) if _first_mark(path) == "[" else read_json_lines(path)
     return [
-        FileRow(one.place, {key: value for key, value in one.fields.items() if value is not None})
-        for one in read_json_lines(path)
+        FileRow(one.place, {key: value for key, value in one.fields.items() if value is not None}) for one in records
     ]
 
 

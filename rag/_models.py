@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from numbers import Real
 from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from examcore import LanguageModel, ModelUsage
-from rag._third_party import PYTHON_PREFIX, has_module_and_name, import_object
+from examcore import LanguageModel, ModelUsage, first_error_line
+from rag._third_party import (
+    FAULTS,
+    PYTHON_PREFIX,
+    fault_line,
+    has_module_and_name,
+    import_object,
+    stdout_to_stderr,
+)
 from rag.servers._options import PREFIX, ServerOptions, is_server, parse_address
 from rag.servers._server_model import ServerModel
+from rag.servers._transport import excerpt
 from rag.weights._placement import resolve_placement
 from rag.weights._sources import check_source, find_source, weights_name
 
@@ -92,13 +101,33 @@ def _from_factory(name: str) -> LanguageModel:
         raise ValueError(f"model {name}: wanted python:package.module:factory")
     try:
         factory = import_object(name)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"model {name}: {error}; wanted an importable factory") from error
-    model = factory()
-    lacking = [wanted for wanted in ("name", "generate", "log_likelihoods") if not hasattr(model, wanted)]
-    if lacking:
-        raise ValueError(f"model {name}: {type(model).__name__} has no {lacking[0]!r}; wanted a LanguageModel")
+    except FAULTS as error:
+        raise ValueError(f"model {name}: {fault_line(error)}; wanted an importable factory") from error
+    if not callable(factory):
+        raise ValueError(f"model {name}: {type(factory).__name__}; wanted a factory, called without arguments")
+    try:
+        with stdout_to_stderr():
+            model = factory()
+            found = {part: getattr(model, part, None) for part in LANGUAGE_MODEL}
+    except FAULTS as error:
+        reason = f"{type(error).__name__}: {first_error_line(error)}"
+        raise ValueError(f"model {name}: {reason}; wanted a factory of a LanguageModel, without arguments") from error
+    for part, (is_right, wanted) in LANGUAGE_MODEL.items():
+        if not is_right(found[part]):
+            told = f"has no {part!r}" if found[part] is None else f"has {part!r} {excerpt(repr(found[part]))}"
+            raise ValueError(f"model {name}: {type(model).__name__} {told}; wanted a LanguageModel, with {wanted}")
     return cast(LanguageModel, model)
+
+
+LANGUAGE_MODEL: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "name": (lambda value: isinstance(value, str) and bool(value), "a name"),
+    "context_tokens": (
+        lambda value: isinstance(value, Real) and float(value) > 0,
+        "a number of tokens as 'context_tokens'",
+    ),
+    **{part: (callable, f"a method {part!r}") for part in ("count_tokens", "generate", "log_likelihoods")},
+}
+"""The parts of a language model, each with what it has to be."""
 
 
 class BackEnd(NamedTuple):

@@ -14,7 +14,11 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from examcore import first_error_line
+
 PYTHON_PREFIX = "python:"
+FAULTS = (Exception, SystemExit)
+"""What third-party code may raise, of which the user reads one line; Ctrl-C is not among it."""
 HTTP_PREFIXES = ("http://", "https://")
 
 
@@ -23,6 +27,12 @@ def import_object(place: str) -> Any:
     module, _, name = place.removeprefix(PYTHON_PREFIX).partition(":")
     with stdout_to_stderr():
         return getattr(importlib.import_module(module), name)
+
+
+def fault_line(error: BaseException) -> str:
+    """What third-party code raised, on one line: of a failed import the message alone, else with the type."""
+    told = first_error_line(error)
+    return told if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {told}"
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from examcore import (
     write_exam,
 )
 from ragexam._config import WriterSettings
+from ragexam._settings import yaml_value
 
 EXAMPLES = 3
 """Examples shown of what a rule drops."""
@@ -137,7 +138,7 @@ def changed(settings: Mapping[str, object], given: Sequence[str]) -> dict[str, o
                 f"--rule {one}: no value; wanted NAME=LIMIT, such as near-duplicate=0.7, NAME=on or NAME=off"
             )
         try:
-            found[name.strip()] = yaml.safe_load(value)
+            found[name.strip()] = yaml_value(value)
         except yaml.YAMLError:
             raise ValueError(f"--rule {one}: {value!r} is not YAML; quote it") from None
     return found

@@ -10,13 +10,17 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from examcore import first_setting_fault
+from examcore import first_error_line, first_setting_fault
 
 Settings = TypeVar("Settings", bound=BaseModel)
 Lines = Mapping[tuple[str | int, ...], int]
 """Where each key stands in its file."""
 SettingChanges = Mapping[str, object] | Sequence[str]
 """Values of settings by dotted name, `{"a.b": 1}`; or as `--set` takes them, `["a.b=1"]`, with YAML values."""
+
+
+MOST_ALIASED = 100_000
+"""Values that the aliases of a file may repeat."""
 
 
 def read(path: Path, kind: type[Settings], overrides: SettingChanges = ()) -> Settings:
@@ -26,13 +30,45 @@ def read(path: Path, kind: type[Settings], overrides: SettingChanges = ()) -> Se
     """
     text = _text(path)
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        content = yaml.safe_load(text)
+        content = yaml_value(text)
+        lines = _lines(yaml.compose(text, Loader=yaml.SafeLoader))
     except yaml.YAMLError as error:
         raise ValueError(_yaml_fault(path, error)) from None
     if not isinstance(content, dict):
         raise ValueError(f"{path}:1: {type(content).__name__}; wanted a mapping of settings")
-    return check(path, content, kind, overrides, _lines(node))
+    return check(path, content, kind, overrides, lines)
+
+
+def yaml_value(text: str) -> object:
+    """The value of a YAML text; `YAMLError` for any fault, too deep nesting and too many aliases among them."""
+    try:
+        _require_few_aliased(yaml.compose(text, Loader=yaml.SafeLoader))
+        return yaml.safe_load(text)
+    except RecursionError:
+        raise yaml.MarkedYAMLError(problem="nested too deep") from None
+    except ValueError as error:  # such as of a date in month 13
+        raise yaml.MarkedYAMLError(problem=first_error_line(error)) from None
+
+
+def _require_few_aliased(node: yaml.Node | None) -> None:
+    """Refuse aliases that stand for very many values: a few lines of aliases of aliases make billions."""
+    sizes: dict[int, int] = {}
+
+    def size(one: yaml.Node, above: frozenset[int]) -> int:
+        if id(one) in above:
+            raise yaml.MarkedYAMLError(problem="found an alias inside what it stands for", problem_mark=one.start_mark)
+        if id(one) not in sizes:
+            within = above | {id(one)}
+            parts = one.value if isinstance(one, yaml.CollectionNode) else ()
+            parts = [part for pair in parts for part in pair] if isinstance(one, yaml.MappingNode) else parts
+            sizes[id(one)] = 1 + sum(size(part, within) for part in parts)
+        if sizes[id(one)] - len(sizes) > MOST_ALIASED:
+            problem = f"found aliases that stand for more than {MOST_ALIASED:,} values"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=one.start_mark)
+        return sizes[id(one)]
+
+    if node is not None:
+        size(node, frozenset())
 
 
 def check(
@@ -99,7 +135,7 @@ def _parsed(override: str) -> tuple[str, object]:
     if not equals or not name.strip():
         raise ValueError(f"--set {override}: no '='; wanted name=value, such as exam.questions=80")
     try:
-        return name.strip(), yaml.safe_load(value)
+        return name.strip(), yaml_value(value)
     except yaml.YAMLError:
         raise ValueError(f"--set {override}: {value!r} is not YAML; quote it") from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,11 +11,12 @@ import typer
 
 from examcore.console import AsJson, interval_text
 from grading._printing import few, named, show_ranked, write_scores
-from grading._records import Bank, Sampling
+from grading._records import Bank, QuestionKey, Sampling
 from grading.commands._options import BankFile, Resampling, Scores, ShownPairs
 from grading.commands._scores import bank_of
 from grading.formats._answers import SystemAnswers, read_answers
 from grading.formats._bank_files import ALL
+from grading.formats._common_parts import lacking_queries
 from grading.leaderboards._paired import differences, standings
 from grading.scores._articles import ExamScore, exam_score, n_exam, read_articles, rouge_scores
 
@@ -38,6 +39,7 @@ def exam(
     best = None if gold is None else _one_system(read_answers(gold, known), gold)
     questions = known or _seen(read, best)
     _require_common(questions, read, answers, bank)
+    _require_most(read, best, questions, answers, gold, bank)
     found = {name: exam_score(name, right, questions) for name, right in read.systems.items()}
     gold_score = None if best is None else exam_score("gold", next(iter(best.systems.values())), questions)
     table = {name: one.scores for name, one in found.items()}
@@ -93,6 +95,11 @@ def rouge(
     (wanted,) = texts.values()
     if not any(query in wanted for found in systems.values() for query in found):
         raise ValueError(f"{articles}: no query of it is in {gold}; wanted common queries")
+    for name, found in systems.items():
+        if not found.keys() & wanted.keys():
+            raise ValueError(
+                f"{articles}: system {name!r} has no query of {gold}; wanted some, such as {next(iter(wanted))!r}"
+            )
     table = {name: rouge_scores(found, wanted) for name, found in systems.items()}
     ranked = standings(table, sampling)
     empty = [query for query, score in rouge_scores(wanted, wanted).items() if math.isnan(score)]
@@ -133,6 +140,35 @@ def _require_common(questions: Bank, read: SystemAnswers, answers: Path, bank: P
     raise ValueError(
         f"{answers}: no question of it (query {theirs!r}) is in the bank (query {ours!r}); wanted its answers"
     )
+
+
+def _require_most(
+    read: SystemAnswers,
+    best: SystemAnswers | None,
+    questions: Bank,
+    answers: Path,
+    gold: Path | None,
+    bank: Path | None,
+) -> None:
+    """Refuse a bank, or gold articles, of which the answers have fewer than half of the queries, and the reverse."""
+    asked = _seen(read)
+    if bank is not None:
+        lacking_queries(bank, questions, _keys(asked), answers, "answer")
+        keys = _keys(questions)
+        for name, found in read.systems.items():
+            if keys.isdisjoint(_keys(found)):
+                query = next(iter(questions))
+                raise ValueError(
+                    f"{answers}: system {name!r} answers no question of {bank}; wanted some of query {query!r}"
+                )
+    if best is not None and gold is not None:
+        known = _seen(best)
+        lacking_queries(gold, known, _keys(asked), answers, "answer")
+        lacking_queries(bank or answers, questions if bank else asked, _keys(known), gold, "answer")
+
+
+def _keys(bank: Mapping[str, Iterable[str]]) -> set[QuestionKey]:
+    return {(query, name) for query, names in bank.items() for name in names}
 
 
 def _gold(score: ExamScore, sampling: Sampling) -> dict[str, Any]:

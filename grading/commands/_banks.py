@@ -13,12 +13,14 @@ import typer
 
 from examcore import CachedLanguageModel, Progress, ReplyStore
 from examcore.console import AsJson, Quiet, Seed, show
+from grading._records import Grade
 from grading.banks._bank_lint import Limits
 from grading.banks._bank_lint import lint as findings
 from grading.banks._bank_writing import VERSION, read_topics, write_questions
 from grading.banks._label_changes import NOT_ASKED, LabelChange, label_changes
 from grading.commands._options import ModelOptions
 from grading.formats._bank_files import read_bank, write_bank
+from grading.formats._common_parts import require_reached, require_shared_questions
 from grading.formats._file_faults import Fault, in_words
 from grading.formats._grades import read_grades
 from rag import ModelSettings, load_language_model, prepare_models
@@ -38,8 +40,13 @@ def lint(
     faults: list[Fault] = []
     questions = read_bank(bank, faults)
     notes = in_words(faults)
-    graded = read_grades(grades).grades if grades else ()
-    known = {(one.query, one.id) for one in questions}
+    known = dict.fromkeys((one.query, one.id) for one in questions)
+    graded: tuple[Grade, ...] = ()
+    if grades is not None:
+        read = read_grades(grades)
+        require_shared_questions(grades, read, known, str(bank))
+        require_reached(grades, read, limits.tau)
+        graded = read.grades
     foreign = sum((one.query, one.question) not in known for one in graded)
     found = findings(questions, graded, limits)
     counts = dict(Counter(one.rule for one in found))
@@ -70,7 +77,12 @@ def changes(
 ) -> None:
     """List the passages whose EXAM-Label differs between two banks."""
     faults: list[Fault] = []
-    found = label_changes(read_bank(before, faults), read_bank(after, faults), read_grades(grades).grades, tau)
+    old, new, read = read_bank(before, faults), read_bank(after, faults), read_grades(grades)
+    found = label_changes(old, new, read.grades, tau)
+    known = dict.fromkeys((one.query, one.id) for one in (*old, *new))
+    require_shared_questions(grades, read, known, f"{before} or {after}")
+    if tau is not None:
+        require_reached(grades, read, tau)
     notes = in_words(faults)
     edits = {
         name: [{"query": query, "id": one} for query, one in getattr(found.edits, name)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,7 @@ from examcore.console import AsJson, interval_text, show
 from grading._printing import comparison_lines, comparison_record, shortened
 from grading.commands._options import Resampling, ShownPairs
 from grading.formats._score_tables import ScoreTable, read_scores
-from grading.leaderboards._agreement import SAMPLING, JudgedOnce, Over, agree, read_judgements
+from grading.leaderboards._agreement import SAMPLING, JudgedOnce, Judgements, Over, agree, read_judgements
 from grading.leaderboards._leaderboards import Correlations, correlate
 from grading.leaderboards._paired import Comparison, compare_systems
 
@@ -26,12 +27,17 @@ def agreement(
     second: Annotated[Path, typer.Argument(metavar="QRELS_B", help="The same by the other judge.")],
     resampling: Resampling,
     over: Annotated[Over, typer.Option(help="What intervals resample: topics (auto: from 10 on) or pairs.")] = "auto",
+    threshold: Annotated[
+        float | None, typer.Option(help="Also kappa of grades from this one on against the rest.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say how far two judges agree beyond chance. Cohen's kappa, plain and quadratic, and Krippendorff's alpha."""
     level = resampling.interval
     (a, without_a), (b, without_b) = read_judgements(first), read_judgements(second)
-    found = agree(a, b, SAMPLING._replace(level=level, seed=resampling.seed), over=over)
+    if threshold is not None:
+        _require_divided({first: a, second: b}, threshold)
+    found = agree(a, b, SAMPLING._replace(level=level, seed=resampling.seed), over=over, threshold=threshold)
     coefficients = {name: one.as_dict() for name, one in found._asdict().items() if isinstance(one, IntervalEstimate)}
     once, without_grade = {"a": found.only_first, "b": found.only_second}, {"a": without_a, "b": without_b}
     result = {
@@ -40,6 +46,7 @@ def agreement(
         **coefficients,
         "interval": level,
         "interval_over": found.interval_over,
+        **({} if threshold is None else {"threshold": threshold}),
         "confusion": {f"{one:g}": {f"{two:g}": n for two, n in row.items()} for one, row in found.confusion.items()},
         **{f"only_in_{which}": _judged_once(one) for which, one in once.items()},
         "without_grade": without_grade,
@@ -57,6 +64,22 @@ def agreement(
         if without_grade[which]:
             lines.append(f"without a grade in {which.upper()}: {without_grade[which]} rows, left out")
     show(result, as_json=as_json, lines="\n".join(lines))
+
+
+def _require_divided(files: Mapping[Path, Judgements], threshold: float) -> None:
+    """Refuse a threshold that no grade of a file reaches, or that all grades of all files reach."""
+    if not math.isfinite(threshold):
+        raise ValueError(f"threshold: {threshold:g}; wanted a finite number")
+    grades = {path: [grade for one in judged.values() for grade in one.values()] for path, judged in files.items()}
+    for path, known in grades.items():
+        if max(known) < threshold:
+            raise ValueError(
+                f"{path}: the highest grade is {max(known):g}; wanted one of {threshold:g} or more (--threshold)"
+            )
+    lowest = min(map(min, grades.values()))
+    if lowest >= threshold:
+        names = ", ".join(map(str, grades))
+        raise ValueError(f"{names}: the lowest grade is {lowest:g}; wanted one below {threshold:g} (--threshold)")
 
 
 def leaderboard(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from grading._records import Sampling
 from grading.commands._options import GradeSource, Resampling
 from grading.commands._scores import K, Tau
 from grading.formats._bank_files import read_bank_questions
+from grading.formats._common_parts import graded_passages, graded_questions, lacking_queries, require_shared_passages
 from grading.formats._grades import ReadGrades, read_grades, unique
 from grading.formats._trec import TrecRun, read_runs
 from grading.scores._items import (
@@ -63,8 +65,15 @@ def items(
     graded = _read(grades, source.prompt)
     read = read_runs(run or [])
     table = table_of_runs(graded, read, k) if read else table_of_passages(graded)
+    where = ", ".join(map(str, grades))
+    if read and not math.isnan(graded.highest):
+        require_shared_passages(run or [], read, where, graded_passages(graded), k=k)
     require_reached(table, tau)
     texts = {} if source.bank is None else read_bank_questions(source.bank, graded.questions)
+    if source.bank is not None:
+        lacking_queries(
+            source.bank, {query: tuple(asked) for query, asked in texts.items()}, graded_questions(graded), where
+        )
     words = {(query, name): text for query, asked in texts.items() for name, text in asked.items()}
     with progress.step("counting") as report:
         counted = classical(table, tau, words or {key: key[1] for key in table.items if " " in key[1]}, report)

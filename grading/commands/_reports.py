@@ -11,6 +11,7 @@ import typer
 from examcore import CachedLanguageModel, ReplyStore, write_lines
 from examcore.console import AsJson, show, show_result
 from grading._file_rows import read_rows
+from grading._printing import shortened
 from grading.commands._options import ArgueJudges, ArgueOutput, ArgueRules, Resampling
 from grading.formats._file_faults import counted, in_words, refuse
 from grading.formats._nugget_files import matched, of_whole_documents, read_nuggets
@@ -63,7 +64,10 @@ def argue(
     if rules.whole_documents:
         found, bank = whole_documents(found), of_whole_documents(bank)
     found, bank, remarks = matched(found, bank, str(nuggets))
-    material = ReportMaterial.of(found, bank, _texts(judges.documents, _DOCUMENTS), _texts(judges.requests, _REQUESTS))
+    cited = [document for one in found for sentence in one.sentences for document in sentence.citations]
+    documents = _texts(judges.documents, _DOCUMENTS, cited, "document that a report cites")
+    requests = _texts(judges.requests, _REQUESTS, [one.topic for one in found], "topic of a report")
+    material = ReportMaterial.of(found, bank, documents, requests)
     human = read_judgments(judgments, material) if judgments is not None else None
     models = [_model_judge(one, material, judges) for one in judges.judge or ()]
     if human is None and not models:
@@ -128,9 +132,15 @@ def validate(
         raise typer.Exit(2)
 
 
-def _texts(path: Path | None, columns: dict[str, tuple[str, ...]]) -> dict[str, str]:
+def _texts(path: Path | None, columns: dict[str, tuple[str, ...]], wanted: Sequence[str], what: str) -> dict[str, str]:
+    """The texts of a file by id; `ValueError` where none of them is wanted."""
     rows = read_rows(path, columns) if path is not None else []
-    return {row.text("id"): " ".join(filter(None, (row.text("background", ""), row.text("text")))) for row in rows}
+    found = {row.text("id"): " ".join(filter(None, (row.text("background", ""), row.text("text")))) for row in rows}
+    if found and wanted and not found.keys() & set(wanted):
+        raise ValueError(
+            f"{path}: found {shortened(list(found))}, none of them a {what}; wanted some, as {wanted[0]!r}"
+        )
+    return found
 
 
 def _model_judge(name: str, material: ReportMaterial, options: ArgueJudges) -> Judge:

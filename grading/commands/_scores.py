@@ -9,18 +9,28 @@ from typing import Annotated, Any
 
 import typer
 
+from examcore import read_text
 from examcore.console import AsJson, interval_text, show
-from grading._file_rows import has_suffix, read_rows
+from grading._file_rows import holds_json, read_rows
 from grading._printing import aligned, few, joined, named, pair_lines, show_ranked, write_scores
 from grading._records import Bank, Sampling, SystemScores
 from grading.commands._options import GradePrompt, GradeSource, Resampling, Scores, ShownPairs
 from grading.formats._bank_files import read_bank_questions
+from grading.formats._common_parts import (
+    graded_passages,
+    graded_questions,
+    lacking_queries,
+    require_level,
+    require_parsed,
+    require_reached,
+    require_shared_passages,
+)
 from grading.formats._grades import ReadGrades, read_grades
-from grading.formats._trec import Qrels, TrecRun, qrels_lines, read_qrels, read_runs, write_qrels
+from grading.formats._trec import QRELS_COLUMNS, Qrels, TrecRun, qrels_lines, read_qrels, read_runs, write_qrels
 from grading.leaderboards._paired import Standing, differences, standings
 from grading.scores._cover import Cover, Labels, exam_labels, exam_qrels, outside
 from grading.scores._cover import cover as cover_of
-from grading.scores._effectiveness import DEFAULT, Effectiveness, Over, measure_runs
+from grading.scores._effectiveness import DEFAULT, Effectiveness, Over, measure_runs, parse_measure
 from grading.scores._thresholds import candidates, choose_by_leaderboard, choose_by_passages
 
 Grades = Annotated[Path, typer.Argument(metavar="GRADES", help="Grades of passages: .jsonl, .csv, .tsv, also .gz.")]
@@ -49,12 +59,15 @@ def measure(
         raise ValueError(f"--measures {measures!r}: an empty name; wanted names such as MAP,nDCG@20")
     sampling = resampling.sampling
     read = read_runs(runs)
-    found = measure_runs(read_qrels(qrels), read, names or DEFAULT, rel=rel, depth=depth, over=over)
+    judged = read_qrels(qrels)
+    found = measure_runs(judged, read, names or DEFAULT, rel=rel, depth=depth, over=over)
+    _require_levels(qrels, judged, names or DEFAULT, rel)
+    require_shared_passages(runs, read, qrels, {query: list(one) for query, one in judged.items()}, "judged", depth)
     means = {
         name: {one.system: _overall(name, one, found) for one in standings(table, sampling)}
         for name, table in found.scores.items()
     }
-    warnings = [*_run_notes(read), *_topic_notes(found, over)]
+    warnings = [*_run_notes(read), *_topic_notes(found, over), *_unjudged_notes(judged, read, depth)]
     compared = {name: differences(table, sampling) for name, table in found.scores.items()}
     result: dict[str, Any] = {
         "topics": len(found.topics),
@@ -99,6 +112,9 @@ def cover(
     graded, read = read_grades(grades, source.prompt), read_runs(runs)
     questions = bank_of(source.bank, graded.questions) or graded.questions
     found = {run.name: cover_of(graded, run, tau, k, questions) for run in read}
+    require_reached(grades, graded, tau)
+    require_shared_passages(runs, read, grades, graded_passages(graded), k=k)
+    lacking = [] if source.bank is None else lacking_queries(source.bank, questions, graded_questions(graded), grades)
     table: SystemScores = {run: one.scores for run, one in found.items()}
     ranked = standings(table, sampling)
     only = {"cover": ranked[0].score.as_dict(), "per_query": table[ranked[0].system]} if len(ranked) == 1 else {}
@@ -117,7 +133,8 @@ def cover(
         system = found[one.system]
         share = f"{system.passages - system.ungraded} of {system.passages}"
         rows.append([one.system, interval_text(one.score.as_dict()), str(one.topics), share])
-    notes = [*graded.notes, *_run_notes(read), *_bank_notes(graded, questions, source.bank, tau)]
+    notes = [*graded.notes, *_run_notes(read), *_bank_notes(graded, questions, source.bank)]
+    notes += named("Queries of the bank without a grade, which no passage can answer", lacking)
     notes += _cover_notes(list(found.values()))
     compared = differences(table, sampling)
     show_ranked(result, rows, compared, notes, pairs, as_json=as_json)
@@ -135,7 +152,10 @@ def qrels(
     graded = read_grades(grades, prompt)
     labels = exam_labels(graded)
     found = exam_qrels(labels, tau)
-    warnings = [*graded.notes, *_label_notes(graded, labels, tau)]
+    require_parsed(grades, graded)
+    if tau is not None:
+        require_reached(grades, graded, tau)
+    warnings = [*graded.notes, *_label_notes(graded, labels)]
     result: dict[str, Any] = {
         "tau": tau,
         "n": sum(map(len, found.values())),
@@ -177,9 +197,13 @@ def choose_tau(
     """Choose tau on some queries and judge it on the others. By kappa of labels, or by leaderboards of runs."""
     sampling = resampling.sampling
     graded, read = read_grades(grades, source.prompt), read_runs(runs or [])
+    require_parsed(grades, graded)
     if read:
         what, questions = "kendall", bank_of(source.bank, graded.questions) or graded.questions
         tables = {tau: _table_at(graded, read, tau, by, k, questions) for tau in candidates(graded)}
+        require_shared_passages(runs or [], read, grades, graded_passages(graded), k=k)
+        if source.bank is not None:
+            lacking_queries(source.bank, questions, graded_questions(graded), grades)
         wanted = _official(official, read, rel)
         choice = choose_by_leaderboard(tables, wanted, sampling, folds=folds)
         left_out = _leaderboard_notes(read, wanted)
@@ -227,10 +251,14 @@ def _table_at(graded: ReadGrades, runs: Sequence[TrecRun], tau: float, by: str, 
 
 
 def _official(path: Path, runs: Sequence[TrecRun], rel: int) -> dict[str, float]:
-    if has_suffix(path, ".json", ".jsonl") or has_suffix(path, ".csv", ".tsv"):
+    header = read_text(path).partition("\n")[0]
+    divided = ("," in header or "\t" in header) and len(header.split()) < len(QRELS_COLUMNS.split())
+    if divided or holds_json(path):
         rows = read_rows(path, {"system": ("run", "run_id"), "score": ("value", "map", "MAP")})
         return {row.text("system"): row.number("score") for row in rows}
-    table = measure_runs(read_qrels(path), runs, ["MAP"], rel=rel).scores["MAP"]
+    judged = read_qrels(path)
+    require_level(path, judged, rel)
+    table = measure_runs(judged, runs, ["MAP"], rel=rel).scores["MAP"]
     return {one.system: one.score.estimate for one in standings(table, Sampling(draws=0))}
 
 
@@ -250,7 +278,24 @@ def _topic_notes(found: Effectiveness, over: Over) -> list[str]:
     return notes + few(len(found.topics), "topics")
 
 
-def _bank_notes(graded: ReadGrades, questions: Bank, bank: Path | None, tau: float) -> list[str]:
+def _require_levels(path: Path, judged: Qrels, names: Sequence[str], rel: int) -> None:
+    """Refuse levels, by `--rel` or in the name of a measure, that no judgement reaches."""
+    require_level(path, judged, rel)
+    for name in names:
+        require_level(path, judged, parse_measure(name, rel).params.get("rel", 1), name)
+
+
+def _unjudged_notes(judged: Qrels, runs: Sequence[TrecRun], depth: int | None) -> list[str]:
+    counts = []
+    for run in runs:
+        tops = [(query, one) for query in run.rankings if query in judged for one in run.top(query, depth)]
+        without = sum(one not in judged[query] for query, one in tops)
+        if without:
+            counts.append(f"{run.name} {without} of {len(tops)}")
+    return named("Runs with passages that are not judged, which count as not relevant", counts)
+
+
+def _bank_notes(graded: ReadGrades, questions: Bank, bank: Path | None) -> list[str]:
     notes = []
     if bank is None:
         notes.append(
@@ -260,14 +305,7 @@ def _bank_notes(graded: ReadGrades, questions: Bank, bank: Path | None, tau: flo
         notes.append(f"Grades of questions that the bank does not have, which do not count: {strange}.")
     if graded.unparsed:
         notes.append(f"Unparsed grades, which reach no tau: {graded.unparsed} of {len(graded.grades)}.")
-    return notes + _unreached(graded, tau)
-
-
-def _unreached(graded: ReadGrades, tau: float) -> list[str]:
-    if graded.highest >= tau:
-        return []
-    highest = "none was parsed" if math.isnan(graded.highest) else f"the highest is {graded.highest:g}"
-    return [f"No grade reaches tau {tau:g}; {highest}."]
+    return notes
 
 
 def _cover_notes(found: Sequence[Cover]) -> list[str]:
@@ -302,11 +340,10 @@ def _detail(one: Cover) -> dict[str, Any]:
     }
 
 
-def _label_notes(graded: ReadGrades, labels: Labels, tau: float | None) -> list[str]:
+def _label_notes(graded: ReadGrades, labels: Labels) -> list[str]:
     notes = []
     if graded.unparsed:
         notes.append(f"Unparsed grades, which count in no label: {graded.unparsed} of {len(graded.grades)}.")
-    notes += [] if tau is None else _unreached(graded, tau)
     without = (passage for _, passage in labels.unlabelled)
     return notes + named("Passages without a parsed grade, which have no label", without)
 

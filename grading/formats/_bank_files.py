@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from examcore import check_format, json_kind, shown_json, write_lines
-from grading._file_rows import QUERY, FileRow, has_suffix, read_json_records, read_rows
+from grading._file_rows import QUERY, FileRow, holds_json, read_json_records, read_rows
 from grading._records import BankQuestion, Combine, Importance, KeyAnswer
 from grading.formats._file_faults import Fault
 
@@ -174,7 +174,7 @@ def bank_rows(path: Path) -> Iterator[FileRow]:
     Raises `ValueError` (file:line, found, wanted) for malformed records, a query with an empty list of questions, and
     grades of passages.
     """
-    rows = read_json_records(path) if has_suffix(path, ".json", ".jsonl") else map(_with_answers, read_rows(path, {}))
+    rows = read_json_records(path) if holds_json(path) else map(_with_answers, read_rows(path, {}))
     for row in rows:
         check_format(row)
         nested = next((name for name in NESTED if isinstance(row.fields.get(name), list)), None)

@@ -59,7 +59,7 @@ def read_grades(path: str | Path, prompt: str | None = None) -> ReadGrades:
     that is graded twice for the same passage and query.
     """
     path = Path(path)
-    if is_workbench(path, read_text(path)):
+    if is_workbench(read_text(path)):
         placed, notes = read_workbench(path, prompt)
         return ReadGrades(unique(placed), notes)
     if prompt is not None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examcore import json_kind
-from grading._file_rows import FileRow, has_suffix, read_json_records
+from grading._file_rows import FileRow, holds_json, read_json_records
 from grading._records import BankQuestion, KeyAnswer, SystemReport
 from grading.formats._bank_files import bank_of, bank_rows
 from grading.formats._file_faults import Fault
@@ -52,7 +52,7 @@ def read_nuggets(path: str | Path) -> NuggetsRead:
 
 def _rows(path: Path) -> Iterator[FileRow]:
     """One record of a bank for each nugget of a file."""
-    records = list(read_json_records(path)) if has_suffix(path, ".json", ".jsonl") else []
+    records = list(read_json_records(path)) if holds_json(path) else []
     readers = [_reader(one.fields) for one in records]
     if not records or None in readers:
         yield from bank_rows(path)
@@ -163,12 +163,19 @@ def matched(
 ) -> tuple[tuple[SystemReport, ...], tuple[BankQuestion, ...], list[str]]:
     """The reports and nuggets whose topics both have, and a sentence on each side's topics that were left out.
 
-    Raises `ValueError` when they have no topic in common; `name` is that of the nugget file.
+    Raises `ValueError` when they have no topic in common, and when fewer than half of the topics with nuggets have a
+    report; `name` is that of the nugget file.
     """
     asked, reported = ({one.query for one in nuggets}, {one.topic for one in reports})
     if not asked & reported:
         found, wanted = (", ".join(sorted(one)[:3]) for one in (asked, reported))
         raise ValueError(f"{name}: its topics ({found}) are none of the reports'; wanted {wanted}")
+    lacking = sorted(asked - reported)
+    if 2 * len(lacking) > len(asked):
+        raise ValueError(
+            f"{name}: {len(lacking)} of {len(asked)} topics (such as {lacking[0]!r}) have no report; wanted one for at "
+            "least half of the topics"
+        )
     remarks: list[str] = []
     for topics, what in (
         (reported - asked, "with reports but without nuggets: their reports are not scored"),

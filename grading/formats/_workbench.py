@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from examcore import json_kind, read_text, shown_json
-from grading._file_rows import has_suffix
 from grading._records import Grade
 
 DIRECT = "direct"
@@ -42,9 +42,9 @@ class _Entry(NamedTuple):
         return str(self.fields.get("llm") or "unnamed")
 
 
-def is_workbench(path: Path, text: str) -> bool:
-    """Whether a JSON-lines file begins as one of the workbench's: with a list."""
-    return has_suffix(path, ".json", ".jsonl") and text.lstrip().startswith("[")
+def is_workbench(text: str) -> bool:
+    """Whether a file begins as one of the workbench's: with a list that begins with no object."""
+    return re.match(r"\s*\[\s*[^\s{]", text) is not None
 
 
 def read_workbench(path: Path, prompt: str | None = None) -> tuple[list[tuple[str, Grade]], tuple[str, ...]]:

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from examcore import (
+    LONE_SURROGATE,
     Arrival,
     Chunk,
     FailedError,
@@ -26,6 +27,7 @@ from examcore import (
     RemoteLanguageModel,
     ReplyStore,
     StoredReply,
+    has_lone_surrogate,
 )
 from rag import NO_CHOICE, Examinee, LikelihoodExaminee, Task, TaskAnswer, TaskFailure, exam_prompt, fit_passages
 
@@ -96,6 +98,8 @@ class Assessor:
             place = start + arrival.place
             if isinstance(arrival.value, NoReply):
                 yield TaskFailure(place, arrival.value.reason)
+            elif has_lone_surrogate(arrival.value):
+                yield TaskFailure(place, LONE_SURROGATE)
             else:
                 tokens = Likelihoods((), (arrival.written_tokens,), arrival.prompt_tokens)
                 cut = fitted[arrival.place].cut

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from examcore import IntervalEstimate, cohen_kappa, krippendorff_alpha, read_text
-from grading._file_rows import FileRow, has_suffix, read_rows
+from grading._file_rows import FileRow, has_suffix, holds_json, read_rows
 from grading._records import Sampling
 from grading.formats._score_tables import GRADE, PASSAGE, QUESTION, TOPIC
 from grading.formats._trec import read_qrels
@@ -37,7 +37,8 @@ class JudgeAgreement(NamedTuple):
 
     `agreement` is the share of equal grades. `kappa` is Cohen's, `kappa_quadratic` weights disagreements by the squared
     distance of the grades; `alpha` is Krippendorff's for nominal grades, `alpha_ordinal` and `alpha_interval` for
-    ordered ones. `confusion[a][b]` counts the pairs that the first judge grades a and the second b. `interval_over` is
+    ordered ones. `kappa_binary` is Cohen's of grades at a threshold or above against the rest, None without one.
+    `confusion[a][b]` counts the pairs that the first judge grades a and the second b. `interval_over` is
     what the intervals resample.
     """
 
@@ -49,6 +50,7 @@ class JudgeAgreement(NamedTuple):
     alpha: IntervalEstimate
     alpha_ordinal: IntervalEstimate
     alpha_interval: IntervalEstimate
+    kappa_binary: IntervalEstimate | None
     confusion: dict[float, dict[float, int]]
     only_first: JudgedOnce
     only_second: JudgedOnce
@@ -79,7 +81,12 @@ def read_judgements(path: str | Path) -> tuple[Judgements, int]:
 
 
 def agree(
-    first: Judgements, second: Judgements, sampling: Sampling = SAMPLING, *, over: Over = "auto"
+    first: Judgements,
+    second: Judgements,
+    sampling: Sampling = SAMPLING,
+    *,
+    over: Over = "auto",
+    threshold: float | None = None,
 ) -> JudgeAgreement:
     """The agreement of two sets of judgements; `ValueError` when they have no pair in common."""
     pairs = [(topic, one) for topic, judged in first.items() for one in judged if one in second.get(topic, {})]
@@ -90,7 +97,8 @@ def agree(
     by_topic = over == "topics" or (over == "auto" and topics >= TOPICS)
     groups = [topic for topic, _ in pairs] if by_topic else None
     level, draws, seed = sampling
-    kappa = partial(cohen_kappa, *grades, groups=groups, interval=level, draws=draws, seed=seed)
+    kappa_of = partial(cohen_kappa, groups=groups, interval=level, draws=draws, seed=seed)
+    kappa = partial(kappa_of, *grades)
     alpha = partial(krippendorff_alpha, grades, groups=groups, interval=level, draws=draws, seed=seed)
     return JudgeAgreement(
         n=len(pairs),
@@ -101,6 +109,7 @@ def agree(
         alpha=alpha(),
         alpha_ordinal=alpha(metric="ordinal"),
         alpha_interval=alpha(metric="interval"),
+        kappa_binary=None if threshold is None else kappa_of(*[[one >= threshold for one in row] for row in grades]),
         confusion=_confusion(grades),
         only_first=_only(first, second),
         only_second=_only(second, first),
@@ -110,7 +119,7 @@ def agree(
 
 def _is_table(path: Path) -> bool:
     """Whether a file is a table, by its name or by a header with a grade."""
-    if has_suffix(path, ".csv", ".json", ".jsonl"):
+    if has_suffix(path, ".csv") or holds_json(path):
         return True
     header = read_text(path).partition("\n")[0].replace(",", "\t").split("\t")
     return bool({"grade", *GRADE["grade"]} & {one.strip() for one in header})

@@ -15,10 +15,11 @@ from examcore.console import Interval, Seed
 from grading._file_rows import PASSAGE, QUERY, FileRow, read_json_object, read_rows
 from grading._records import Sampling
 from grading.formats._bank_files import ALL, read_bank_questions
+from grading.formats._common_parts import graded_passages, require_reached, require_shared_passages
 from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._passages import Passage, read_passages
 from grading.formats._trec import Qrels, TrecRun, read_qrels, read_runs
-from grading.scores._cover import BUDGET, outside
+from grading.scores._cover import BUDGET, outside, require_tau
 
 RATING = 4.0
 """The tau of ratings from 0 to 5 where none is given, one that the paper reports; for other grades it is 1."""
@@ -109,13 +110,21 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
     notes: list[str] = []
     passages = sources.passages or _unchanged(record, "passages", notes)
     pool = read_passages(passages) if passages else []
+    if sources.passages is not None:
+        _require_texts(sources.passages, pool, graded)
+    if sources.tau is not None:
+        require_tau(sources.tau)
+        require_reached(grades, graded, sources.tau)
     bank, told = _bank(graded, sources.bank, _unchanged(record, "bank", notes))
+    systems = _systems(grades, sources, pool)
+    if sources.runs and graded_passages(graded):
+        require_shared_passages(sources.runs, systems.runs, grades, graded_passages(graded), k=sources.k)
     return GradingEvidence(
         folder=folder,
         sources=sources,
         record=record,
         graded=graded,
-        systems=_systems(grades, sources, pool),
+        systems=systems,
         bank=bank,
         texts={(one.query, one.id): one.text for one in pool},
         official=read_qrels(sources.qrels) if sources.qrels else None,
@@ -148,15 +157,28 @@ def _bank(
     if path is None:
         return _own_words(seen), ["No bank is known: it is every question graded; those never asked are missing."]
     bank = read_bank_questions(path, graded.questions)
-    if any(query in bank for query in seen):
+    if any(name in bank.get(query, ()) for query, asked in seen.items() for name in asked):
         strange = outside(graded, {query: tuple(asked) for query, asked in bank.items()})
         return bank, [f"Grades of questions that {path} does not have, which do not count: {strange}."] * bool(strange)
     if list(bank) == [ALL]:
         words = {query: {one: bank[ALL].get(one, "") for one in asked} for query, asked in seen.items()}
         return words, [f"{path} names no queries: the bank is every question graded."]
     if named is None:
-        return _own_words(seen), [f"{path} has none of the queries graded: the bank is every question graded."]
-    raise ValueError(f"{path}: has none of the queries graded (such as {next(iter(seen))!r}); wanted their bank")
+        return _own_words(seen), [f"{path} has none of the questions graded: the bank is every question graded."]
+    query, asked = next(iter(seen.items()))
+    raise ValueError(
+        f"{path}: has none of the questions graded (such as {next(iter(asked))!r} of query {query!r}); wanted the bank"
+    )
+
+
+def _require_texts(path: Path, pool: Sequence[Passage], graded: ReadGrades) -> None:
+    """Refuse named passages none of which was graded; systems' articles are named by the system."""
+    known = {(one.query, name) for one in pool for name in (one.id, one.system)}
+    if not any((query, one.passage) in known for one in graded.grades for query in (one.query, "")):
+        one = graded.grades[0]
+        raise ValueError(
+            f"{path}: has none of the passages graded (such as {one.passage!r} of query {one.query!r}); wanted texts"
+        )
 
 
 def _own_words(bank: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

@@ -133,7 +133,7 @@ def read_judgments(path: str | Path, material: ReportMaterial) -> HumanJudge:
 
     `run` and `topic` may be left out where all reports share them; sentences count from 0. Raises `ValueError`
     (file:line, found, wanted) for a sentence, document, nugget or answer that there is not, a value that is neither yes
-    nor no, and a contradiction. Lines on reports that are not in `material` are `remarks`.
+    nor no, a contradiction, and a file that judges none of the reports. Lines on other reports are `remarks`.
     """
     found: dict[Key, _Judgments] = {}
     remarks: list[Fault] = []
@@ -150,6 +150,9 @@ def read_judgments(path: str | Path, material: ReportMaterial) -> HumanJudge:
             found.setdefault(key, _Judgments()).unread.append(str(remarks[-1]))
         _require_text(row, material.reports[run, topic].sentences[key[2]].text)
         _add(found.setdefault(key, _Judgments()), row, key, material)
+    if not found:
+        run, topic = next(iter(material.reports))
+        raise ValueError(f"{remarks[0]}, as of all others; wanted judgements such as of run {run!r} on topic {topic!r}")
     return HumanJudge(found, remarks)
 
 

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from examcore import IntervalEstimate, json_kind, read_text, shown_json
-from grading._file_rows import Columns, FileRow, has_suffix, read_rows
+from grading._file_rows import Columns, FileRow, holds_json, read_rows
 from grading._records import SAMPLING, Grade, Sampling
 from grading.formats._grades import ReadGrades
 from grading.formats._score_tables import SYSTEM, ScoreTable, table_of
@@ -76,7 +76,8 @@ def read_assignments(path: str | Path) -> list[Assignments]:
     """The runs of a file of assignments, one topic per line: `qid, run_id, nuggets[{text, importance, assignment}]`.
 
     A file without `run_id` is one run, named after the file. Raises `ValueError` (file:line, found, wanted) for a line
-    without topic or nuggets, a nugget without its labels, and a repeated topic of a run.
+    without topic or nuggets, a nugget without its labels, a repeated topic of a run, and a run none of whose labels is
+    known.
     """
     runs: dict[str, dict[str, tuple[Nugget, ...]]] = {}
     for row in read_rows(path, {**_TOPIC, "nuggets": ()}, _RUN):
@@ -84,7 +85,10 @@ def read_assignments(path: str | Path) -> list[Assignments]:
         if topic in runs.setdefault(run, {}):
             raise ValueError(f"{row.place}: topic {topic!r} occurs twice in run {run!r}; wanted it once")
         runs[run][topic] = _nuggets(row)
-    return [Assignments(run, topics) for run, topics in runs.items()]
+    found = [Assignments(run, topics) for run, topics in runs.items()]
+    for one in found:
+        _require_known_labels(path, one)
+    return found
 
 
 def read_all_assignments(paths: Sequence[str | Path]) -> list[Assignments]:
@@ -100,9 +104,20 @@ def read_all_assignments(paths: Sequence[str | Path]) -> list[Assignments]:
     return found
 
 
+def _require_known_labels(path: str | Path, run: Assignments) -> None:
+    size = sum(map(len, run.topics.values()))
+    for which, known in (("importance", IMPORTANCE), ("support", SUPPORT)):
+        strange = run.unknown()[which]
+        if size and sum(strange.values()) == size:
+            raise ValueError(
+                f"{path}: none of the {size} labels of {which} of run {run.run!r} is known (such as "
+                f"{next(iter(strange))!r}); wanted {', '.join(known)}"
+            )
+
+
 def is_assignments(path: str | Path) -> bool:
     """Whether a JSON-lines file begins with an object that has a list of nuggets, as assignments have."""
-    if not has_suffix(path, ".jsonl", ".json"):
+    if not holds_json(path):
         return False
     line = next((one for one in read_text(Path(path)).split("\n") if one.strip()), "")
     return line.lstrip().startswith("{") and '"nuggets"' in line

@@ -12,8 +12,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
-from examcore import FailedError, Likelihoods, NoReply, Question, first_error_line
+from examcore import (
+    LONE_SURROGATE,
+    FailedError,
+    Likelihoods,
+    NoReply,
+    Question,
+    first_error_line,
+    has_lone_surrogate,
+)
 from rag._third_party import (
+    FAULTS,
     PYTHON_PREFIX,
     CallTimeoutError,
     ThirdPartyThread,
@@ -28,7 +37,15 @@ from rag.answering._letters import require_letters
 from rag.answering._tasks import Task
 from rag.grid._specs import BlackBoxSpec
 from rag.servers._options import Traffic
-from rag.servers._transport import RefusedError, ServerRequest, UnusableError, connect_service, excerpt, refusal_error
+from rag.servers._transport import (
+    MAX_FAILURES_IN_A_ROW,
+    RefusedError,
+    ServerRequest,
+    UnusableError,
+    connect_service,
+    excerpt,
+    refusal_error,
+)
 
 ReadReply = tuple[int, str]
 """The choice a reply names (`NO_CHOICE` for none), and what was written."""
@@ -87,6 +104,7 @@ class PythonBlackBox:
         self._spec, self._thread = spec, ThirdPartyThread()
         self._function, takes_choices = self._thread.call(lambda: load_system(spec.system))
         self._shown = spec.choices and takes_choices
+        self._failed_in_a_row = 0
         self.settings: Mapping[str, object] = _settings(shown=self._shown)
 
     def check(self, tasks: Sequence[Task]) -> None:
@@ -94,15 +112,20 @@ class PythonBlackBox:
         require_letters(tasks)
 
     def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
-        """The answers in turn; `FailedError` naming system and question when the function fails."""
+        """The answers in turn; `FailedError` naming system and question when the function hangs, or always fails."""
         for place, task in enumerate(tasks):
             question, began = task.question, time.perf_counter()
-            found = self._call(question)
             try:
-                parsed = read_reply(found, question.choices, letters=self._shown)
+                parsed = read_reply(self._call(question), question.choices, letters=self._shown)
             except ValueError as error:
-                raise self._failed(question, str(error)) from None
-            yield _task_answer(place, *parsed, time.perf_counter() - began)
+                self._failed_in_a_row += 1
+                if self._failed_in_a_row >= MAX_FAILURES_IN_A_ROW:
+                    reason = f"{error}, after {MAX_FAILURES_IN_A_ROW - 1} failures before it in a row"
+                    raise self._failed(question, reason) from None
+                yield TaskFailure(place, str(error))
+            else:
+                self._failed_in_a_row = 0
+                yield _task_answer(place, *parsed, time.perf_counter() - began)
 
     def _call(self, question: Question) -> object:
         given = (question.stem, question.choices) if self._shown else (question.stem,)
@@ -110,10 +133,11 @@ class PythonBlackBox:
             with stdout_to_stderr():
                 return self._thread.call(lambda: self._function(*given), self._spec.seconds)
         except CallTimeoutError:
+            # Later calls would wait behind it.
             reason = f"no answer within {self._spec.seconds:g} s; wanted one, or a longer timeout"
             raise self._failed(question, reason) from None
-        except (Exception, SystemExit) as error:  # third-party code raises what it likes; the user reads one line
-            raise self._failed(question, f"{type(error).__name__}: {first_error_line(error)}") from error
+        except FAULTS as error:
+            raise ValueError(f"{type(error).__name__}: {first_error_line(error)}") from error
 
     def _failed(self, question: Question, reason: str) -> FailedError:
         return FailedError(f"{self._spec.description}: question {question.id!r}: {reason}")
@@ -131,18 +155,26 @@ def read_reply(reply: object, choices: Sequence[str], *, letters: bool = True) -
             raise ValueError("a reply with neither 'choice' nor 'answer'")
         if "choice" in reply and (named is not None or not isinstance(text, str)):
             index, written = read_reply(named, choices)
-            return index, text[:MAX_READ_CHARACTERS] if isinstance(text, str) else written
+            return index, _written(text) if isinstance(text, str) else written
         reply = text
     if reply is None:
         return NO_CHOICE, ""
     if isinstance(reply, Integral) and not isinstance(reply, bool):
         index = int(reply)
         if not 0 <= index < len(choices):
-            raise ValueError(f"a reply of choice {index}; wanted an index from 0 to {len(choices) - 1}")
+            raise ValueError(f"a reply of choice {excerpt(str(index))}; wanted an index from 0 to {len(choices) - 1}")
         return index, str(index)
     if isinstance(reply, str):
-        return read_choice(reply, choices, letters=letters), reply[:MAX_READ_CHARACTERS]
+        return read_choice(reply, choices, letters=letters), _written(reply)
     raise ValueError(f"a reply of {type(reply).__name__} {excerpt(repr(reply))}; wanted an index, a letter or a text")
+
+
+def _written(text: str) -> str:
+    """What is kept of a text; ValueError for one that no file can hold."""
+    kept = text[:MAX_READ_CHARACTERS]
+    if has_lone_surrogate(kept):
+        raise ValueError(LONE_SURROGATE)
+    return kept
 
 
 def load_system(place: str) -> tuple[Callable[..., Any], bool]:
@@ -155,7 +187,7 @@ def load_system(place: str) -> tuple[Callable[..., Any], bool]:
         if isinstance(thing, type) or (callable(thing) and not positional_parameters(thing)):
             with stdout_to_stderr():
                 thing = thing()
-    except Exception as error:  # as above
+    except FAULTS as error:
         reason = f"{type(error).__name__}: {first_error_line(error)}"
         raise ValueError(f"black box {place}: {reason}; wanted a function of question and choices") from error
     if not callable(thing):

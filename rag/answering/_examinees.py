@@ -188,6 +188,9 @@ def normalized_scores(evidence: ChoiceEvidence, normalization: str) -> list[floa
         raise ValueError(f"normalization {normalization!r}: unknown; wanted one of {', '.join(NORMALIZATIONS)}")
     if not evidence.sums:
         raise ValueError("scoring: no choices; wanted at least one")
+    if not len(evidence.sums) == len(evidence.tokens) == len(evidence.texts):
+        counts = f"{len(evidence.sums)} log-likelihoods and {len(evidence.tokens)} lengths"
+        raise ValueError(f"scoring: {counts} of {len(evidence.texts)} choices; wanted one of each per choice")
     if any(math.isnan(value) for value in (*evidence.sums, *evidence.unconditional)):
         raise ValueError("scoring: a log-likelihood is NaN; wanted numbers")
     return NORMALIZATIONS[normalization](evidence)

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from examcore import Arrival, Chunk, LanguageModel, Likelihoods, NoReply, Prompt, Question, RemoteLanguageModel
+from examcore import (
+    LONE_SURROGATE,
+    Arrival,
+    Chunk,
+    LanguageModel,
+    Likelihoods,
+    NoReply,
+    Prompt,
+    Question,
+    RemoteLanguageModel,
+    has_lone_surrogate,
+)
 from rag.answering import _choice_parsing as reading
 from rag.answering._choice_parsing import read_choice
 from rag.answering._examinees import TaskAnswer, TaskFailure, timed
@@ -62,6 +73,8 @@ class LetterExaminee:
             place, found = arrival.place, arrival.value
             if isinstance(found, NoReply):
                 yield TaskFailure(place, found.reason)
+            elif has_lone_surrogate(found):
+                yield TaskFailure(place, LONE_SURROGATE)
             else:
                 chosen = read_choice(found, tasks[place].question.choices)
                 read = Likelihoods((), (), arrival.prompt_tokens)

@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from examcore import Chunk, FailedError, NoReply, Question, first_error_line
-from rag._third_party import has_module_and_name, import_object, positional_parameters, stdout_to_stderr
+from rag._third_party import (
+    FAULTS,
+    fault_line,
+    has_module_and_name,
+    import_object,
+    positional_parameters,
+    stdout_to_stderr,
+)
 from rag.servers._options import ServerOptions
 from rag.servers._transport import RefusedError, ServerRequest, UnusableError, connect_service, refusal_error
 
@@ -28,7 +35,7 @@ class ThirdPartyRetriever:
         try:
             with stdout_to_stderr():
                 found = self._search(question.stem, k)
-        except Exception as error:  # third-party code raises what it likes; the user reads one line
+        except FAULTS as error:
             reason = f"{type(error).__name__}: {first_error_line(error)}"
             raise FailedError(f"retriever {self.name}: question {question.id!r}: {reason}") from error
         return self._lookup.chunks(found, k, f"retriever {self.name}: question {question.id!r}")
@@ -91,13 +98,13 @@ def load_search(place: str, chunks: Sequence[Chunk]) -> Search:
         raise ValueError(f"retriever {place}: wanted python:package.module:name")
     try:
         thing = import_object(place)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"retriever {place}: {first_error_line(error)}; wanted something to import") from error
+    except FAULTS as error:
+        raise ValueError(f"retriever {place}: {fault_line(error)}; wanted something to import") from error
     if _method(thing) is None and callable(thing) and positional_parameters(thing) < 2:
         try:
             with stdout_to_stderr():
                 thing = thing(chunks) if positional_parameters(thing) else thing()
-        except Exception as error:  # as above
+        except FAULTS as error:
             reason = f"{type(error).__name__}: {first_error_line(error)}"
             raise ValueError(f"retriever {place}: making it failed: {reason}") from error
     return as_search(thing, place)

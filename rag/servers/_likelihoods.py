@@ -122,6 +122,10 @@ def _encoded(tokens: Sequence[str], logs: Sequence[Any], field: str) -> ScoredTo
     return ScoredTokens(tuple(tokens), tuple(values))
 
 
+MOST_TOKENS = 1_000_000_000
+"""No reply is billed for more."""
+
+
 def first_choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
     """The first of a reply's choices."""
     choices = reply.get("choices")
@@ -131,10 +135,11 @@ def first_choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def reported_tokens(reply: Mapping[str, Any], name: str) -> int | None:
-    """A count from the server's `usage`; None if it gives none."""
+    """A count from the server's `usage`; None if it gives none, or one that cannot be."""
     usage = reply.get("usage")
     count = usage.get(name) if isinstance(usage, Mapping) else None
-    return count if isinstance(count, int) and not isinstance(count, bool) else None
+    is_count = isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MOST_TOKENS
+    return count if is_count else None
 
 
 def _sized(name: str, value: object) -> str:

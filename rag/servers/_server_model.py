@@ -8,7 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar, Unpack
 
-from examcore import Arrival, FailedError, Likelihoods, NoReply, Prompt, ReplyOptions, Schema, up_to_stop
+from examcore import (
+    LONE_SURROGATE,
+    Arrival,
+    FailedError,
+    Likelihoods,
+    NoReply,
+    Prompt,
+    ReplyOptions,
+    Schema,
+    has_lone_surrogate,
+    up_to_stop,
+)
 from rag.servers._likelihoods import (
     LOGPROBS_FORMATS,
     LogprobsFormat,
@@ -208,6 +219,8 @@ class ServerModel:
         if self._options.chat:
             text = without_repeated_opening(text, prompt.reply)
         text = up_to_stop(text[: MAX_TOKEN_CHARACTERS * int(options["max_tokens"])], options["stop"])
+        if has_lone_surrogate(text):
+            raise UnusableError(LONE_SURROGATE)
         read, written = self._billed(reply, self.render(prompt), text)
         return text, read, written
 

@@ -43,6 +43,8 @@ _certificates = cache(httpx.create_ssl_context)
 """Certificates of this machine, read once: each reading takes 20 ms, and there is a client for each batch."""
 _JITTER = random.Random()
 """A generator of its own, so that waits do not affect seeded draws elsewhere."""
+_UNPACKED = ("", "identity", "gzip", "deflate")
+"""Content encodings that are unpacked: others, and several in turn, may turn few bytes into very many."""
 _ABOUT_THE_BODY = frozenset({400, 422})
 _ABOUT_THE_KEY = frozenset({401, 403})
 _REPEATED = frozenset({408, 409, 425, 429})
@@ -185,7 +187,9 @@ class Transport:
             await together
 
     def _client(self) -> httpx.AsyncClient:
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        headers = {"Accept-Encoding": "gzip, deflate"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
         limits = httpx.Limits(max_connections=self._options.concurrency)
         # A proxy stands between this machine and others, not between it and itself.
         outside = not self.place.is_local
@@ -248,13 +252,13 @@ class Transport:
                 return response, content.replace(self._key.encode(), b"***") if self._key else content
         except (TimeoutError, httpx.TimeoutException):
             raise UnusableError(f"no answer within {self._options.timeout:g} s") from None
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise UnusableError(f"connection: {one_line(str(error)) or type(error).__name__}") from None
 
     def _fault(self, response: httpx.Response, content: bytes) -> Exception:
         status, message, code = response.status_code, *_message(content)
         spent = status == _PAYMENT or code == "insufficient_quota"
-        if (status in _REPEATED or status >= 500) and not spent:
+        if (status in _REPEATED or status >= 500 or 200 < status < 300) and not spent:
             return UnusableError(f"status {status}", message, _retry_after(response.headers.get("retry-after")))
         hint = "; wanted a key it accepts (api_key_env)" if status in _ABOUT_THE_KEY else ""
         place = f"server {self.place.host}: model {self.place.model}"
@@ -312,6 +316,9 @@ async def _give_up(tasks: Sequence[asyncio.Task[Any]]) -> None:
 
 
 async def _bounded(response: httpx.Response) -> bytes:
+    packed = response.headers.get("content-encoding", "").strip().lower()
+    if packed not in _UNPACKED:
+        raise UnusableError(f"content encoding {one_line(packed, 40)}")
     content = bytearray()
     async for part in response.aiter_bytes():
         content += part
@@ -330,6 +337,8 @@ def _read(request: ServerRequest[Reply], reply: Mapping[str, Any]) -> Reply:
 
 def _object(content: bytes) -> Mapping[str, Any]:
     """The JSON object of a reply; `UnusableError` for anything else."""
+    if not content.strip():
+        raise UnusableError("an empty reply")
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):

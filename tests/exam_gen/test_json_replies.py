@@ -38,6 +38,7 @@ def test_every_shape_of_reply_gives_the_same_question(raw: str) -> None:
         ("no object", "malformed JSON"),
         ('{"question" "x"}', "malformed JSON"),
         ("{" * 100_000, "malformed JSON"),
+        (json.dumps({**WHOLE, "question": "Which \ud800?"}), "malformed JSON"),
         (json.dumps({**WHOLE, "question": None}), "no question"),
         ('{"question": "Which?", "answer": 0}', "too few choices"),
         (json.dumps({**WHOLE, "wrong_answers": ["a", "b"]}), "too few choices"),

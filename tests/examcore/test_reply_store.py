@@ -1,6 +1,6 @@
 import pytest
 
-from examcore import CachedLanguageModel, ModelUsage, Prompt, ReplyStore, StoredReply, usage_by_step
+from examcore import Arrival, CachedLanguageModel, ModelUsage, NoReply, Prompt, ReplyStore, StoredReply, usage_by_step
 from tests.scripted_model import ScriptedModel
 
 
@@ -41,6 +41,27 @@ def test_a_batch_that_is_not_whole_in_the_store_is_written_as_a_whole():
         assert model.batches[-1] == ["one", "two"]
         assert texts == ["one 1 0", "two 2 0"]
         assert cached.generate([Prompt("one"), Prompt("two")], max_tokens=5) == texts
+
+
+def test_a_reply_that_no_file_can_hold_is_lost_and_the_others_are_kept():
+    class Halving(Echo):
+        def generate(self, prompts, **options):
+            return [f"{prompt.user} \ud800" if prompt.user == "bad" else prompt.user for prompt in prompts]
+
+    class Far(Halving):
+        def replies(self, prompts, *, schema=None, **options):
+            return (Arrival(place, text, 1, 1) for place, text in enumerate(self.generate(prompts, **options)))
+
+        def likelihoods(self, asked):
+            raise AssertionError("no likelihood is asked for")
+
+    for model in (Halving(), Far()):
+        with ReplyStore(":memory:") as store:
+            found = CachedLanguageModel(model, store).replies(
+                [Prompt("one"), Prompt("bad"), Prompt("two")], max_tokens=5
+            )
+            assert found == ["one", NoReply("a reply with half a character (a lone surrogate)"), "two"]
+            assert len(store) == 2
 
 
 def test_the_dtype_of_a_model_is_part_of_the_key():

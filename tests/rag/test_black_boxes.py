@@ -122,6 +122,13 @@ FAULTS = {
     """broken JSON: {"choice":""": Say(b'{"choice": '),
     """a reply with neither 'choice' nor 'answer': {"passages": []}""": Say({"passages": []}),
     "a reply of bool True": Say({"choice": True}),
+    "a reply with half a character (a lone surrogate)": Say({"answer": "A \ud800"}),
+    "connection: Error -3 while decompressing": Say(b"plain", headers={"Content-Encoding": "gzip"}),
+    "status 204": Say(b"", 204),
+    "a reply of choice " + 80 * "9" + "...": Say({"choice": int(1000 * "9")}),
+    "an empty reply": Say(b" "),
+    "content encoding gzip, gzip": Say(b"plain", headers={"Content-Encoding": "gzip, gzip"}),
+    "a reply above 10 MB": Say({"answer": "A" * 10 * 1024 * 1024}),
     """a reply of choice 9; wanted an index from 0 to 3: {"choice": 9}""": Say({"choice": 9}),
 }
 
@@ -237,6 +244,14 @@ def far(question: str, choices: Sequence[str]) -> object:
     return 9
 
 
+def halved(question: str, choices: Sequence[str]) -> object:
+    return {"choice": 0, "answer": "A \ud800"}
+
+
+def moody(question: str, choices: Sequence[str]) -> object:
+    return 9 if "count" in question else 0
+
+
 def leaves(question: str, choices: Sequence[str]) -> object:
     raise SystemExit(3)
 
@@ -265,6 +280,10 @@ class Threaded:
         return "same thread" if here == self.thread != threading.main_thread().ident else "another thread"
 
 
+def goes() -> object:
+    raise SystemExit(3)
+
+
 def never() -> object:
     raise OSError("no weights")
 
@@ -286,10 +305,12 @@ def test_a_function_is_asked_with_what_it_takes(sat: Any, exam: Exam, name: str)
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("broken", r"^black box broken \(python:.*:broken\): question 'q-oder': RuntimeError: no index$"),
-        ("odd", "^black box odd .*: question 'q-oder': a reply of float 1.5; wanted an index, a letter or a text$"),
-        ("far", "^black box far .*: question 'q-oder': a reply of choice 9; wanted an index from 0 to 3$"),
-        ("leaves", "^black box leaves .*: question 'q-oder': SystemExit: 3$"),
+        ("broken", r"^\d prompts got no answer: broken, questions q-oder, .*: RuntimeError: no index$"),
+        ("odd", r"^\d prompts got no answer: odd, .*: a reply of float 1.5; wanted an index, a letter or a text$"),
+        ("far", r"^\d prompts got no answer: far, .*: a reply of choice 9; wanted an index from 0 to 3$"),
+        ("leaves", r"^\d prompts got no answer: leaves, .*: SystemExit: 3$"),
+        ("halved", r"^\d prompts got no answer: halved, .*: a reply with half a character \(a lone surrogate\)$"),
+        ("goes", "^black box python:.*:goes: SystemExit: 3; wanted a function of question and choices$"),
         ("never", "^black box python:.*:never: OSError: no weights; wanted a function of question and choices$"),
         ("absent", "^black box python:.*:absent: AttributeError: module .* has no attribute 'absent'; wanted a"),
         ("NUMBER", "^black box python:.*:NUMBER: int; wanted a function of question and choices$"),
@@ -297,8 +318,27 @@ def test_a_function_is_asked_with_what_it_takes(sat: Any, exam: Exam, name: str)
 )
 def test_a_function_that_fails_is_one_line(sat: Any, exam: Exam, name: str, message: str) -> None:
     # What fails while it runs is no bad input, as what cannot be begun is.
-    with pytest.raises(FailedError if "question '" in message else ValueError, match=message):
+    with pytest.raises(FailedError if "got no answer" in message else ValueError, match=message):
         sat(called(name), exam)
+
+
+def test_a_question_that_a_function_fails_on_is_one_failure_and_the_rest_goes_on(
+    sat: Any, exam: Exam, tmp_path: Path
+) -> None:
+    wanted = exam.questions[1].id
+    with pytest.raises(FailedError, match=f"^1 prompt got no answer: moody, question {wanted}: a reply of choice 9"):
+        sat(called("moody"), exam)
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        assert {one.question for one in store.answers()} == {one.id for one in exam.questions} - {wanted}
+
+
+def test_a_function_that_always_fails_is_given_up(sat: Any, questions: list[Question]) -> None:
+    exam = Exam(tuple(replace(one, id=f"{one.id}-{n}") for n in range(8) for one in questions))
+    given_up = (
+        "^black box broken .*RuntimeError: no index, after 19 failures before it in a row; 19 prompts got no answer"
+    )
+    with pytest.raises(FailedError, match=given_up):
+        sat(called("broken"), exam)
 
 
 @pytest.mark.parametrize("name", ["sleeps", "spins"])

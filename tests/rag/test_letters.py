@@ -94,6 +94,12 @@ def test_replies_are_read_and_kept_and_what_names_nothing_is_no_choice(questions
     assert model.asked == [letters_prompt(one, ()) for one in questions[:4]]
 
 
+def test_a_reply_that_no_file_can_hold_is_one_failure(questions: list[Question]) -> None:
+    model = Writer(" B", "A \ud800", "C")
+    _, lost, _ = LetterExaminee(model).answer([task(one) for one in questions[:3]])
+    assert lost == TaskFailure(1, "a reply with half a character (a lone surrogate)")
+
+
 def test_settings_say_the_mode(hash_model: Any) -> None:
     hash_model.settings = {"model": "hash"}
     said = LetterExaminee(hash_model).settings

@@ -109,8 +109,13 @@ def test_dtype_is_stored_with_the_settings(tiny_folder: Callable[..., Path]) -> 
 
 def test_factory_makes_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_factory_module.py").write_text(
-        "class Model:\n    name = 'mine'\n    def generate(self): ...\n    def log_likelihoods(self): ...\n"
-        "def make():\n    return Model()\ndef wrong():\n    return 3\n"
+        "class Model:\n    name, context_tokens = 'mine', 64\n    def count_tokens(self): ...\n"
+        "    def generate(self): ...\n    def log_likelihoods(self): ...\n"
+        "def make():\n    return Model()\ndef wrong():\n    return 3\nNUMBER = 3\n"
+        "class Half(Model):\n    count_tokens = None\nclass Named(Model):\n    name = 7\n"
+        "class Endless(Model):\n    context_tokens = 'many'\n"
+        "def broken():\n    raise RuntimeError('no weights\\nhere')\ndef leaves():\n    raise SystemExit(3)\n"
+        "class Moody(Model):\n    @property\n    def context_tokens(self):\n        raise RuntimeError('no idea')\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     assert load_model("python:my_factory_module:make").name == "mine"
@@ -120,3 +125,21 @@ def test_factory_makes_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         load_model("python:my_factory_module:absent")
     with pytest.raises(ValueError, match=r"wanted python:package\.module:factory"):
         load_model("python:my_factory_module")
+    (tmp_path / "my_broken_module.py").write_text("raise RuntimeError('no licence')\n")
+    without = "; wanted a factory of a LanguageModel, without arguments"
+    for place, message in {
+        "os:system": rf"TypeError: system\(\) missing required argument 'command' \(pos 1\){without}",
+        "my_factory_module:broken": f"RuntimeError: no weights{without}",
+        "my_factory_module:leaves": f"SystemExit: 3{without}",
+        "my_factory_module:Moody": f"RuntimeError: no idea{without}",
+        "my_factory_module:NUMBER": "int; wanted a factory, called without arguments",
+        "my_factory_module:Half": "Half has no 'count_tokens'; wanted a LanguageModel, with a method 'count_tokens'",
+        "my_factory_module:Named": "Named has 'name' 7; wanted a LanguageModel, with a name",
+        "my_factory_module:Endless": "Endless has 'context_tokens' 'many'; wanted a LanguageModel, with a number",
+        "my_broken_module:make": "RuntimeError: no licence; wanted an importable factory",
+        "..:make": "TypeError: the 'package' argument is required .*; wanted an importable factory",
+        "nowhere.at.all:make": "No module named 'nowhere'; wanted an importable factory",
+    }.items():
+        with pytest.raises(ValueError, match=f"^model python:{place}: {message}") as caught:
+            load_model(f"python:{place}")
+        assert "\n" not in str(caught.value)

@@ -76,6 +76,8 @@ FAULTS = {
     "a reply above 10 MB": Say(b'{"choices": "' + b"x" * (MAX_REPLY_BYTES + 1) + b'"}'),
     "a reply without choices": Say({"choices": []}),
     "a reply without text": Say({"choices": [{"message": {}}]}),
+    "a reply with half a character (a lone surrogate)": Say(chat("A \ud800")),
+    "an empty reply": Say(b""),
     "connection: ": Say(b"cut", headers={"Content-Length": "500"}),
 }
 
@@ -338,9 +340,10 @@ def test_tokens_are_counted_as_the_server_bills_them_and_estimated_when_it_does_
         (arrival,) = asked.replies([Prompt("hello")], max_tokens=8)
         assert arrival[1:] == ("a b c", 7, 5)
         assert (asked.traffic.prompt_tokens, asked.traffic.written_tokens) == (7, 5)
-    with serving(lambda *_: Say({**chat("abcdefgh"), "usage": None})) as server:
-        (arrival,) = model(server).replies([Prompt("x" * 39)], max_tokens=8)
-        assert arrival[1:] == ("abcdefgh", 10, 2)
+    for usage in (None, [1], {"prompt_tokens": -1, "completion_tokens": 10**30}):
+        with serving(lambda *_, usage=usage: Say({**chat("abcdefgh"), "usage": usage})) as server:
+            (arrival,) = model(server).replies([Prompt("x" * 39)], max_tokens=8)
+            assert arrival[1:] == ("abcdefgh", 10, 2)
 
 
 def test_each_reply_is_kept_as_it_comes_and_only_missing_ones_are_asked_for(tmp_path: Path) -> None:

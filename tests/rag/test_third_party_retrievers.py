@@ -6,6 +6,7 @@ import sys
 import time
 import types
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -135,15 +136,22 @@ def test_a_name_stands_for_a_function_an_object_or_what_makes_them(
     assert found == {"search": usual, "thing": usual, "make": usual, "make_from": usual, "Class": ["c-bees"]}
 
 
-def test_names_that_stand_for_no_retriever_are_refused(module: Any, chunks: list[Chunk]) -> None:
+def test_names_that_stand_for_no_retriever_are_refused(
+    module: Any, chunks: list[Chunk], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     module.number = 7
     module.broken = lambda: 1 / 0
+    module.leaves = lambda: sys.exit(3)
+    (tmp_path / "my_broken_search.py").write_text("raise RuntimeError('no licence')\n")
+    monkeypatch.syspath_prepend(tmp_path)
     for kind, message in {
         "python:mine": "wanted python:package.module:name",
         "python:mine:none": "has no attribute 'none'; wanted something to import",
         "python:no.such:thing": "No module named 'no'; wanted something to import",
         "python:mine:number": "int; wanted a function of question and k, or an object with 'invoke' or 'retrieve'",
         "python:mine:broken": "making it failed: ZeroDivisionError: division by zero",
+        "python:mine:leaves": "making it failed: SystemExit: 3",
+        "python:my_broken_search:find": "RuntimeError: no licence; wanted something to import",
     }.items():
         with pytest.raises(ValueError, match=message) as caught:
             build_retriever(kind, chunks)

@@ -127,7 +127,7 @@ def sleepy(question: str) -> str:
     ("grid", "status", "message"),
     [
         (boxed("http://127.0.0.1:9/ask"), 1, "black box ours (http://127.0.0.1:9/ask): cannot be reached"),
-        (boxed(f"python:{__name__}:broken"), 1, ":broken): question 'q0': RuntimeError: no index; what was"),
+        (boxed(f"python:{__name__}:broken"), 1, "RuntimeError: no index, after 19 failures before it in a row; 19 pr"),
         (boxed(f"python:{__name__}:sleepy", timeout=0.2), 1, ":sleepy): question 'q0': no answer within 0.2 s; wanted"),
         (boxed(f"python:{__name__}:absent"), 2, "AttributeError: module"),
         (boxed("ftp://127.0.0.1/ask"), 2, "wanted an http address or python:package.module:name"),

@@ -1,3 +1,4 @@
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,11 +63,43 @@ def test_a_list_element_is_placed_at_its_line(tmp_path: Path) -> None:
         ("name: [\n", r"config\.yaml:\d: .*wanted YAML"),
         ("- a\n- b\n", r"config\.yaml:1: list; wanted a mapping"),
         ("", r"config\.yaml:1: NoneType; wanted a mapping"),
+        ("name: x\nnames: &all [a, *all]\n", r"config\.yaml:2: found an alias inside what it stands for; wanted YAML"),
+        ("name: " + 5000 * "[" + 5000 * "]", r"config\.yaml:1: nested too deep; wanted YAML"),
+        ("name: 2026-13-01\n", r"config\.yaml:1: month must be in 1\.\.12; wanted YAML"),
     ],
 )
 def test_what_is_not_a_mapping_is_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read(write(tmp_path, text), Outer)
+
+
+def test_aliases_of_aliases_are_refused_at_once(tmp_path: Path) -> None:
+    bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+    bomb += "".join(f"a{n}: &a{n} [{', '.join(9 * [f'*a{n - 1}'])}]\n" for n in range(1, 30))
+    merged = "b0: &b0 {k: v}\n" + "".join(
+        f"b{n}: &b{n} {{<<: [{', '.join(9 * [f'*b{n - 1}'])}]}}\n" for n in range(1, 30)
+    )
+    began = time.monotonic()
+    for text in (bomb, merged):
+        with pytest.raises(
+            ValueError, match=r"config\.yaml:6: found aliases that stand for more than 100,000 values; wan"
+        ):
+            read(write(tmp_path, text), Outer)
+    with pytest.raises(ValueError, match=r"--set names=\{a0.* is not YAML; quote it"):
+        read(write(tmp_path, "name: x\n"), Outer, ["names={" + bomb.replace("\n", ", ") + "}"])
+    assert time.monotonic() - began < 1
+
+
+def test_ordinary_anchors_aliases_and_merges_are_read(tmp_path: Path) -> None:
+    text = "names: &all [a, b]\ninner: &one {size: 4}\nname: &it x\n"
+    assert read(write(tmp_path, text), Outer) == Outer(name="x", inner=Inner(size=4), names=["a", "b"])
+    text = "inner: &one {size: 4}\nname: &it x\nnames: [*it, *it]\n"
+    assert read(write(tmp_path, text), Outer).names == ["x", "x"]
+    assert read(write(tmp_path, "<<: {name: y, inner: {<<: {size: 5}}}\n"), Outer) == Outer(
+        name="y", inner=Inner(size=5)
+    )
+    many = "name: &x x\nnames: [" + ", ".join(5000 * ["*x"]) + "]\n"
+    assert len(read(write(tmp_path, many), Outer).names) == 5000
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -134,6 +134,24 @@ def test_agreement_of_qrels(call: Call) -> None:
     assert "only in B: 1 pairs (t99 extra); 1 topics wholly: t99" in out
 
 
+def test_a_threshold_adds_the_kappa_of_relevant_or_not(call: Call) -> None:
+    Path("a.qrels").write_text("1 0 a 3\n1 0 b 1\n1 0 c 0\n1 0 d 2\n")
+    Path("b.qrels").write_text("1 0 a 2\n1 0 b 0\n1 0 c 1\n1 0 d 3\n")
+    found = answer(call, "agreement", "a.qrels", "b.qrels", "--threshold", "2")
+    assert (found["threshold"], found["kappa_binary"]["estimate"]) == (2, 1.0)
+    assert found["kappa"]["estimate"] < 0
+    assert "kappa_binary     1.000" in call("agreement", "a.qrels", "b.qrels", "--threshold", "2")[1]
+    assert "kappa_binary" not in call("agreement", "a.qrels", "b.qrels")[1]
+    for threshold, message in {
+        "4": "a.qrels: the highest grade is 3; wanted one of 4 or more (--threshold)",
+        "0": "a.qrels, b.qrels: the lowest grade is 0; wanted one below 0 (--threshold)",
+        "nan": "threshold: nan; wanted a finite number",
+    }.items():
+        status, _, err = call("agreement", "a.qrels", "b.qrels", "--threshold", threshold)
+        assert (status, err.count("\n")) == (2, 1)
+        assert message in err
+
+
 def test_a_grade_for_all_leaves_agreement_undefined(call: Call) -> None:
     Path("a.qrels").write_text("1 0 a 1\n1 0 b 1\n")
     found = answer(call, "agreement", "a.qrels", "a.qrels")

@@ -149,6 +149,36 @@ def test_a_judge_that_does_not_exist_is_named(example: tuple[Path, Path, Path]) 
         run_argue(*example, judge=["gpt"])
 
 
+def test_nuggets_of_topics_most_of_which_have_no_report_are_refused(example: tuple[Path, Path, Path]) -> None:
+    one, two = (json.dumps({"id": "n", "query": f"other-{at}", "question": "Why?"}) + "\n" for at in range(2))
+    whole = example[1].read_text()
+    example[1].write_text(whole + one)
+    run_argue(*example)
+    example[1].write_text(whole + one + two)
+    message = (
+        r"nuggets.jsonl: 2 of 3 topics \(such as 'other-0'\) have no report; wanted one for at least half of the to"
+    )
+    with pytest.raises(ValueError, match=message):
+        run_argue(*example)
+
+
+def test_files_about_other_reports_are_refused(example: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    foreign = lines(tmp_path / "foreign.jsonl", {"run": "x", "topic": "t", "sentence": 0, "outcome": 5})
+    with pytest.raises(
+        ValueError, match=r"foreign.jsonl:1: judges run 'x' .*, as of all others; wanted judgements such"
+    ):
+        run_argue(*example[:2], foreign)
+    texts = lines(tmp_path / "texts.jsonl", {"id": "other", "text": "Nothing"})
+    with pytest.raises(
+        ValueError, match=r"texts.jsonl: found other, none of them a document that a report cites; wanted"
+    ):
+        run_argue(*example, documents=texts)
+    with pytest.raises(
+        ValueError, match=r"texts.jsonl: found other, none of them a topic of a report; wanted some, as"
+    ):
+        run_argue(*example, requests=texts)
+
+
 def test_without_any_judge_nothing_can_be_judged(example: tuple[Path, Path, Path]) -> None:
     with pytest.raises(ValueError, match="neither a file nor a --judge"):
         run_argue(*example[:2])

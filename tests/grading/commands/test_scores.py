@@ -44,7 +44,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "grades.csv": GRADES,
         "a.run": "q1 Q0 p1 1 3.0 A\nq1 Q0 p2 2 2.0 A\nq1 Q0 p9 3 1.0 A\nq2 Q0 p1 1 1.0 A\n",
         "b.run": "q1 Q0 p2 1 3.0 B\nq2 Q0 p2 1 1.0 B\nq3 Q0 p2 2 1.0 B\n",
-        "c.run": "q1 Q0 p9 1 3.0 C\n",
+        "c.run": "q1 Q0 p9 1 3.0 C\nq2 Q0 p1 1 1.0 C\n",
+        "d.run": "q1 Q0 p3 1 3.0 D\nq1 Q0 p1 2 2.0 D\n",
         "answers.csv": ANSWERS,
         "gold.csv": GOLD,
     }
@@ -77,16 +78,16 @@ def test_cover_of_one_run(folder: Path) -> None:
 
 
 def test_cover_of_several_runs_is_a_leaderboard(folder: Path) -> None:
-    found = told("cover", "grades.csv", "a.run", "b.run", "c.run", "--tau", "4")
-    assert list(found["runs"]) == ["B", "A", "C"]
+    found = told("cover", "grades.csv", "a.run", "b.run", "c.run", "d.run", "--tau", "4")
+    assert list(found["runs"]) == ["B", "A", "D", "C"]
     assert found["runs"]["C"]["per_query"]["q1"] == {"cover": None, "covered": [], "passages": 1, "ungraded": ["p9"]}
-    assert found["runs"]["C"]["skipped"] == ["q2"]
+    assert found["runs"]["D"]["skipped"] == ["q2"]
     assert found["runs"]["B"]["without_bank"] == ["q3"]
     pair = found["pairs"][0]
     assert (pair["first"], pair["second"], pair["told_apart"]) == ("B", "A", False)
     assert pair["difference"]["estimate"] == pytest.approx(1 / 3)
     assert "Queries of C without a graded passage: no score, left out of the mean: 1 (q1)." in found["warnings"]
-    assert "Queries of the bank that C skips, counted 0: 1 (q2)." in found["warnings"]
+    assert "Queries of the bank that D skips, counted 0: 1 (q2)." in found["warnings"]
 
 
 def test_the_bank_is_the_denominator_of_cover(folder: Path) -> None:
@@ -112,13 +113,15 @@ def test_labels_are_printed_as_qrels_and_remarks_elsewhere(folder: Path) -> None
 
 def test_labels_written_to_a_file_can_be_measured(folder: Path) -> None:
     assert said("qrels", "grades.csv", "--out", "exam.qrels").startswith("exam.qrels: 4 passages of 2 queries")
-    found = told("measure", "exam.qrels", "a.run", "c.run", "--measures", "MAP,P_1,nDCG@2", "--rel", "4")
+    found = told("measure", "exam.qrels", "a.run", "d.run", "--measures", "MAP,P_1,nDCG@2", "--rel", "4")
     assert found["per_topic"]["A"]["q1"] == {"MAP": 1.0, "P_1": 1.0, "nDCG@2": 1.0}
     assert found["per_topic"]["A"]["q2"]["MAP"] == 0.0
-    assert found["runs"]["C"]["MAP"]["estimate"] == 0.0
-    assert found["skipped"] == {"A": [], "C": ["q2"]}
-    assert "Topics of the qrels that C skips, counted 0 in the mean: 1 (q2)." in found["warnings"]
-    assert told("measure", "exam.qrels", "a.run", "c.run", "--over", "common")["topics"] == 1
+    assert found["per_topic"]["D"]["q1"]["MAP"] == 0.25
+    assert found["skipped"] == {"A": [], "D": ["q2"]}
+    assert "Topics of the qrels that D skips, counted 0 in the mean: 1 (q2)." in found["warnings"]
+    unjudged = "Runs with passages that are not judged, which count as not relevant: 2 (A 1 of 4, D 1 of 2)."
+    assert unjudged in found["warnings"]
+    assert told("measure", "exam.qrels", "a.run", "d.run", "--over", "common")["topics"] == 1
 
 
 @pytest.mark.skipif(not (SHARED / "trec_eval_tests").is_dir(), reason="trec_eval's regression files are not here")
@@ -392,10 +395,107 @@ def test_numbers_off_every_scale_are_refused(folder: Path) -> None:
         assert done.exit_code == 2
 
 
-def test_nothing_parsed_is_said_in_words(folder: Path) -> None:
-    (folder / "none.csv").write_text("query,passage,question,grade\nq1,p1,r1,\nq2,p1,r4,nan\n")
-    found = told("cover", "none.csv", "a.run", "--tau", "4")
-    assert "No grade reaches tau 4; none was parsed." in found["warnings"]
+def test_files_that_have_nothing_in_common_are_refused_and_not_scored_0(folder: Path) -> None:
+    files = {
+        "none.csv": "query,passage,question,grade\nq1,p1,r1,\nq2,p1,r4,nan\n",
+        "other.run": "q1 Q0 e1 1 2.0 other\nq1 Q0 e2 2 1.0 other\n",
+        "q.qrels": "q1 0 p1 1\nq1 0 p2 0\nq2 0 p1 1\n",
+        "zero.qrels": "q1 0 p1 0\nq2 0 p1 0\n",
+        "foreign.csv": "query,question,correct\nz1,y1,1\nz1,y2,1\nz2,y3,0\n",
+        "third.csv": "query,question,correct\nq1,x1,1\nz1,y2,1\nz2,y3,0\n",
+        "stranger.csv": ANSWERS + "C,z1,y1,1\n",
+        "bank.csv": "query,id\nq1,x1\nq2,x3\n",
+        "wide.csv": "query,id\nq1,r1\nq2,r4\nq3,r5\nq4,r6\nq5,r7\n",
+        "ids.csv": "query,id\nq1,one\nq2,two\n",
+        "articles.csv": "system,query,text\nA,q1,Skin\nB,z1,Bones\n",
+        "texts.csv": "query,text\nq1,Layers of skin\n",
+        "odd.jsonl": '{"qid": "1", "nuggets": [{"text": "a", "importance": "vital", "assignment": "failed"}]}\n',
+        "odder.jsonl": '{"qid": "1", "nuggets": [{"text": "a", "importance": "main", "assignment": "support"}]}\n',
+        "asked.jsonl": '{"query": "q9", "id": "r9", "question": "Why?"}\n',
+        "same.jsonl": '{"query": "q1", "id": "r1", "question": "Why?"}\n',
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    apart = "other.run: none of its 2 passages (such as 'e1' of query 'q1') is graded in grades.csv; wanted some"
+    high = "grades.csv: the highest grade is 5; wanted one of 9 or more (--tau)"
+    nothing = "none.csv: none of 2 grades is a number; wanted at least one"
+    for words, message in {
+        "cover none.csv a.run --tau 4": nothing,
+        "cover grades.csv a.run --tau 9": high,
+        "cover grades.csv a.run other.run --tau 4": apart,
+        "cover grades.csv a.run --tau 4 --bank wide.csv": "wide.csv: 3 of 5 queries (such as 'q3', question 'r5') have "
+        "no grade in grades.csv; wanted one for at least half of the queries",
+        "cover grades.csv a.run --tau 4 --bank ids.csv": "ids.csv: 2 of 2 queries (such as 'q1', question 'one')",
+        "qrels none.csv": nothing,
+        "qrels grades.csv --tau 9": high,
+        "measure q.qrels other.run": "other.run: none of its 2 passages (such as 'e1' of query 'q1') is judged in q.qr",
+        "measure q.qrels a.run --rel 3": "q.qrels: the highest grade is 1; wanted one of 3 or more (--rel)",
+        "measure q.qrels a.run --measures P(rel=2)@5": "wanted one of 2 or more (P(rel=2)@5)",
+        "measure zero.qrels a.run": "zero.qrels: the highest grade is 0; wanted one of 1 or more (--rel)",
+        "tau none.csv q.qrels a.run b.run d.run": nothing,
+        "tau none.csv q.qrels": nothing,
+        "tau grades.csv q.qrels a.run b.run other.run": apart,
+        "tau grades.csv zero.qrels a.run b.run d.run": "zero.qrels: the highest grade is 0; wanted one of 1 or more",
+        "exam answers.csv --gold foreign.csv": "foreign.csv: 2 of 2 queries (such as 'z1', question 'y1') have no "
+        "answer in answers.csv; wanted one for at least half of the queries",
+        "exam answers.csv --gold third.csv": "third.csv: 2 of 3 queries (such as 'z1', question 'y2') have no",
+        "exam stranger.csv --bank bank.csv": "stranger.csv: system 'C' answers no question of bank.csv; wanted some of",
+        "exam answers.csv --bank wide.csv": "answers.csv: no question of it (query 'q1') is in the bank",
+        "rouge articles.csv texts.csv": "articles.csv: system 'B' has no query of texts.csv; wanted some, such as 'q1'",
+        "items grades.csv --out items --run other.run": apart,
+        "items grades.csv --out items --bank ids.csv": "ids.csv: 2 of 2 queries",
+        "nuggets odd.jsonl": "odd.jsonl: none of the 1 labels of support of run 'odd' is known (such as 'failed'); "
+        "wanted support, partial_support, not_support",
+        "nuggets odder.jsonl": "labels of importance of run 'odder' is known (such as 'main'); wanted vital, okay",
+        "bank lint asked.jsonl --grades grades.csv": "grades.csv: none of its 7 grades (such as of question 'r1' of "
+        "query 'q1') is of a question of asked.jsonl; wanted some, such as of 'r9' of query 'q9'",
+        "bank lint same.jsonl --grades grades.csv --tau 9": high,
+        "bank changes asked.jsonl asked.jsonl grades.csv": "is of a question of asked.jsonl or asked.jsonl; wanted",
+        "bank changes same.jsonl same.jsonl grades.csv --tau 9": high,
+    }.items():
+        assert message in refused(*words.split()), words
+
+
+@pytest.mark.parametrize("ending", [".json", ".txt", "", ".csv"])
+def test_a_file_of_json_is_read_whatever_its_ending(folder: Path, ending: str) -> None:
+    rows = [
+        {"query": query, "passage": "p1", "question": name, "grade": 1} for query, name in (("q1", "r"), ("q2", "s"))
+    ]
+    nuggets = [{"text": "a", "importance": "vital", "assignment": "support"}]
+    scores = [{"system": "A", "score": 2}, {"system": "B", "score": 1}, {"system": "C", "score": 0}]
+    files = {
+        "grades": "".join(json.dumps(row) + "\n" for row in rows),
+        "listed": json.dumps(rows, indent=1),
+        "bank": "".join(json.dumps({"query": row["query"], "id": row["question"]}) + "\n" for row in rows),
+        "asked": '{"query": "q1", "id": "r", "question": "Which layer is it?"}\n',
+        "answers": "".join(json.dumps({**row, "system": "A"}) + "\n" for row in rows),
+        "nuggets": json.dumps({"qid": "1", "nuggets": nuggets}) + "\n",
+        "bench": json.dumps(["q1", [{"paragraph_id": "p1", "exam_grades": [{"correctAnswered": ["r"]}]}]]) + "\n",
+        "board": json.dumps(scores),
+    }
+    (folder / "grades.csv").rename("rated.csv")
+    for name, text in files.items():
+        (folder / f"{name}{ending}").write_text(text)
+    assert told("cover", f"grades{ending}", "a.run", "--tau", "1", "--bank", f"bank{ending}")["per_query"]["q1"] == 1
+    assert told("qrels", f"listed{ending}")["n"] == 2
+    assert told("qrels", f"bench{ending}")["n"] == 1
+    assert told("exam", f"answers{ending}", "--bank", f"bank{ending}")["exam"]["estimate"] == 1
+    assert told("nuggets", f"nuggets{ending}")["all"]["vital_score"]["estimate"] == 1
+    assert told("agreement", f"grades{ending}", f"listed{ending}")["n"] == 2
+    assert told("leaderboard", f"board{ending}", f"board{ending}")["n"] == 3
+    assert "leaderboards: 2 systems in both" in refused("tau", "rated.csv", f"board{ending}", "a.run", "b.run")
+    assert told("bank", "lint", f"asked{ending}", "--grades", f"grades{ending}")["n"] == 1
+
+
+def test_a_leaderboard_is_no_qrels_whatever_its_name(folder: Path) -> None:
+    (folder / "board.txt").write_text("system,score\nA,1\nB,2\n")
+    assert "leaderboards: 2 systems in both" in refused("tau", "grades.csv", "board.txt", "a.run", "b.run")
+
+
+def test_a_part_without_grades_is_counted(folder: Path) -> None:
+    (folder / "bank.csv").write_text("query,id\nq1,r1\nq2,r4\nq3,r5\nq4,r6\n")
+    found = told("cover", "grades.csv", "a.run", "--tau", "4", "--bank", "bank.csv")
+    assert "Queries of the bank without a grade, which no passage can answer: 2 (q3, q4)." in found["warnings"]
 
 
 def test_a_level_that_no_official_grade_reaches_chooses_no_tau(folder: Path) -> None:
@@ -403,4 +503,6 @@ def test_a_level_that_no_official_grade_reaches_chooses_no_tau(folder: Path) -> 
     expected = "grades from 0 to 1 of 4 passages with a label; wanted some below 7 and some from 7 on"
     assert expected in refused("tau", "grades.csv", "q.qrels", "--rel", "7")
     runs = ("a.run", "b.run", "c.run")
-    assert "undefined at every tau" in refused("tau", "grades.csv", "q.qrels", *runs, "--rel", "7")
+    assert "q.qrels: the highest grade is 1; wanted one of 7 or more (--rel)" in refused(
+        "tau", "grades.csv", "q.qrels", *runs, "--rel", "7"
+    )

@@ -170,7 +170,7 @@ def test_a_damaged_workbench_file_is_refused(tmp_path: Path, fields: dict[str, A
 
 def test_a_list_of_another_shape_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"g\.jsonl:1: found JSON list; wanted a list of a query and its passages"):
-        read_grades(write(tmp_path / "g.jsonl", '[{"query": 1}]\n'))
+        read_grades(write(tmp_path / "g.jsonl", "[1]\n"))
     with pytest.raises(ValueError, match=r"a table of grades; wanted a file of the rubric workbench for --prompt P"):
         read_grades(write(tmp_path / "g.csv", "query,passage,question,grade\n1,p,r,1\n"), "P")
 

@@ -65,6 +65,13 @@ def test_a_reply_without_words_is_no_grade_at_all(tmp_path: Path) -> None:
     assert (rule, answer) == ("unparsed", "")
 
 
+def test_a_reply_that_no_file_can_hold_is_no_reply_and_the_rest_is_graded(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda prompt: "5 \ud800" if "p2" in prompt.user else "5")
+    found = grade_all(self_rating(asking(model, tmp_path)), [pair(passage=f"p{number}") for number in range(1, 4)])
+    assert [one.grade.passage for one in found.graded] == ["p1", "p3"]
+    assert [one.grade.reply for one in found.lost] == ["a reply with half a character (a lone surrogate)"]
+
+
 def test_a_model_verifies_only_what_the_words_reject_and_its_full_stop_is_no_no(tmp_path: Path) -> None:
     assert graded("the outermost one", pair("epidermis"), tmp_path, "model") == (1, "verified", "the outermost one")
     assert graded("unanswerable", pair("epidermis", passage="p3"), tmp_path, "model")[:2] == (0, "unanswerable")

@@ -29,6 +29,18 @@ def test_the_kappas_are_those_of_scikit_learn() -> None:
         assert one.low < one.estimate < one.high
 
 
+def test_the_binary_kappa_divides_the_grades_at_the_threshold() -> None:
+    rng = np.random.default_rng(2)
+    grades, other = rng.integers(4, size=(2, 200))
+    judged = [{"t": {f"d{at}": float(grade) for at, grade in enumerate(row)}} for row in (grades, other)]
+    for threshold in (1, 1.5, 3):
+        found = agree(*judged, threshold=threshold).kappa_binary
+        assert found is not None
+        assert found.estimate == pytest.approx(cohen_kappa_score(grades >= threshold, other >= threshold))
+        assert found.low < found.estimate < found.high
+    assert agree(*judged).kappa_binary is None
+
+
 def test_two_grades_make_every_alpha_the_same() -> None:
     first = {"t": {str(at): float(at % 2) for at in range(30)}}
     second = {"t": {str(at): float(at % 3 == 0) for at in range(30)}}

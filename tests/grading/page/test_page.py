@@ -206,6 +206,35 @@ def test_judgements_and_taus_that_do_not_fit_are_refused(place: Path, tmp_path: 
         told("report", str(place / "graded"), "--tau", "0")
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--tau 9", r"grades.jsonl: the highest grade is 5; wanted one of 9 or more \(--tau\)"),
+        (
+            "--run other.run",
+            r"other.run: none of its 1 passages \(such as 'd' of query 'skin'\) is graded in .*grades.js",
+        ),
+        (
+            "--bank other.jsonl",
+            r"other.jsonl: has none of the questions graded \(such as 'skin-0' of query 'skin'\); want",
+        ),
+        (
+            "--passages texts.jsonl",
+            r"texts.jsonl: has none of the passages graded \(such as 'skin-p0' of query 'skin'\)",
+        ),
+    ],
+)
+def test_what_has_nothing_in_common_with_the_grades_is_refused(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("other.run").write_text("skin Q0 d 1 1.0 other\n")
+    lines(Path("other.jsonl"), [{"id": "other", "query": "skin", "question": "Why?"}])
+    lines(Path("texts.jsonl"), [{"query": "skin", "passage": "other", "text": "Nothing"}])
+    with pytest.raises(ValueError, match=message):
+        told("report", str(place / "graded"), *words.split())
+
+
 @needs_chromium
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_fits_its_window_and_asks_for_nothing(
