@@ -205,11 +205,11 @@ MEASUREMENT = {
     "adaptive": "An adaptive exam: from recorded answers, or live.",
     "link": "Put one exam version on the scale of another.",
     "compare": "Who is better, by how much, how sure.",
+    "held-out": "How well models predict answers they have not seen.",
     "power": "How many questions like these tell two pipelines apart.",
     "components": "Where differences between answers come from.",
     "d-study": "How sure longer exams would be of two components.",
     "effects": "Which questions speak for a component, and which against it.",
-    "held-out": "How well models predict answers they have not seen.",
 }
 """The commands of `python -m irt`: listed here, defined in `irt.commands`."""
 LISTED = {
