@@ -171,10 +171,14 @@ def compare_models(
         raise ValueError("candidates: found none; wanted at least one model")
     if len(seeds := {each.seed for each in candidates.values()}) > 1:
         raise ValueError(f"candidates: found seeds {sorted(seeds)}; wanted one, which draws the folds")
-    found = {}
-    for number, (name, settings) in enumerate(candidates.items()):
-        found[name] = held_out_score(data, by, folds, settings, whole=whole)
-        tell(progress, number + 1, len(candidates))
+    found: dict[str, HeldOutScore] = {}
+    for name, settings in candidates.items():
+        before = len(found) * folds
+
+        def told(done: int, _: int, before: int = before) -> None:
+            tell(progress, before + done, len(candidates) * folds)
+
+        found[name] = held_out_score(data, by, folds, settings, whole=whole, progress=told)
     best = max(found.values(), key=lambda one: one.score)
     ranked = dict(sorted(found.items(), key=lambda pair: -pair[1].score))
     gaps = {name: _ratio(best.by_item - one.by_item, one.counts) for name, one in ranked.items()}

@@ -163,13 +163,9 @@ class ValidityTable:
     overlap_people: float
     overlap_exam: float
 
-    def counted(self, verdict: str) -> int:
-        """How many pairs have a verdict."""
-        return sum(one.verdict == verdict for one in self.differences)
-
-    def counted_adjusted(self, verdict: str) -> int:
-        """The same of the exam at people's overlap."""
-        return sum(one.adjusted_verdict == verdict for one in self.differences)
+    def counted(self, verdict: str, *, adjusted: bool = False) -> int:
+        """How many pairs have a verdict; `adjusted`, that of the exam at people's overlap."""
+        return sum((one.adjusted_verdict if adjusted else one.verdict) == verdict for one in self.differences)
 
     def record(self) -> dict[str, Any]:
         """The table as JSON types; `agreed`, `silent` and `contradicted` count the pairs that people tell apart,
@@ -185,7 +181,7 @@ class ValidityTable:
             "exam": {name: round(value, 4) for name, value in self.exam.items()},
             "tau": jsonable(self.tau.as_dict()),
             **{name: self.counted(name) for name in CHECKED},
-            "adjusted": {name: self.counted_adjusted(name) for name in CHECKED},
+            "adjusted": {name: self.counted(name, adjusted=True) for name in CHECKED},
             "gaps": {
                 f"{one.first} - {one.second}": {
                     **one.gap.as_dict(),
@@ -222,7 +218,8 @@ class ValidityTable:
             f"Kendall's tau of the two orders: {_shown(self.tau)}",
             f"of {len(told)} pairs that people tell apart, the exam agrees on {self.counted('agreed')}, is silent on "
             f"{self.counted('silent')} and contradicts {self.counted('contradicted')}",
-            "the exam at people's overlap: " + ", ".join(f"{self.counted_adjusted(one)} {one}" for one in CHECKED),
+            "the exam at people's overlap: "
+            + ", ".join(f"{self.counted(one, adjusted=True)} {one}" for one in CHECKED),
         ]
         pairs = [
             f"  {f'{one.first} - {one.second}':<{width}}  people {_shown(one.people)}  exam {_shown(one.exam)}  "

@@ -150,7 +150,7 @@ def validity_sentences(validity: ValidityTable) -> list[str]:
         if told
         else "they tell no two retrievers apart"
     )
-    there = [f"{count} {name}" for name in CHECKED if (count := validity.counted_adjusted(name))]
+    there = [f"{count} {name}" for name in CHECKED if (count := validity.counted(name, adjusted=True))]
     adjusted = f" Read at their overlap, where differences are a line over it: {joined(there)}." if there else ""
     return [f"Checked with {validity.n_people} questions of your users: {pairs}. {shares}{adjusted}"]
 
@@ -160,13 +160,13 @@ def _validity_table(validity: ValidityTable) -> PageTable:
         table_row(
             f"{level_name(_FACET, one.first)} minus {level_name(_FACET, one.second)}",
             *(number_cell(_lead(part), part.estimate) for part in (one.people, one.exam, one.gap, one.adjusted)),
-            VERDICTS[one.verdict],
+            VERDICTS[one.verdict] if validity.n_people else "–",
         )
         for one in validity.differences
     ]
     caption = (
-        f"nDCG of the first ten {validity.unit}s by users' questions and by the exam's, with 90 % intervals; last, the "
-        "exam's for queries with as many of the passage's words as users' questions have"
+        f"nDCG of the first ten {validity.unit}s by users' questions and by the exam's, with 90 % intervals; beside them "
+        "the exam's for queries with as many of the passage's words as users' questions have"
     )
     heads = column_heads("pair", "#users", "#exam", "#gap", "#exam at users' overlap", "the exam")
     return PageTable(caption, heads, tuple(rows), sortable=True)

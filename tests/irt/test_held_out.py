@@ -80,7 +80,9 @@ def test_predictions_of_new_levels_do_not_see_their_answers() -> None:
 def test_models_are_compared_on_the_same_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = irt.simulate(students=30, items=20, log_a_sd=0.8, seed=4).data
     models = {"1pl": MAP.changed(model="1pl"), "2pl": MAP.changed(model="2pl")}
-    found = irt.compare_models(data, models, "answers", folds=3)
+    told: list[tuple[int, int]] = []
+    found = irt.compare_models(data, models, "answers", folds=3, progress=lambda *now: told.append(now))
+    assert told == [(done, 6) for done in range(1, 7)]
     one, two = (irt.held_out_score(data, folds=3, settings=each) for each in models.values())
     best = max(one.score, two.score)
     assert found.scores["1pl"].score == one.score
