@@ -165,8 +165,8 @@ def _validity_table(validity: ValidityTable) -> PageTable:
         for one in validity.differences
     ]
     caption = (
-        f"nDCG of the first ten {validity.unit}s by users' questions and by the exam's, with 90 % intervals; beside them "
-        "the exam's for queries with as many of the passage's words as users' questions have"
+        f"nDCG of the first ten {validity.unit}s by users' questions and by the exam's, with 90 % intervals; beside "
+        "them the exam's for queries with as many of the passage's words as users' questions have"
     )
     heads = column_heads("pair", "#users", "#exam", "#gap", "#exam at users' overlap", "the exam")
     return PageTable(caption, heads, tuple(rows), sortable=True)
