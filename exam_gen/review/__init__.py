@@ -2,8 +2,8 @@
 
 from exam_gen.review._audit import (
     FAULTS,
+    AuditResult,
     Judgment,
-    audit_lines,
     audit_result,
     audit_sheet,
     check_judgment,
@@ -18,12 +18,12 @@ from exam_gen.review._review_state import Review, Reviewed, apply_edits
 __all__ = [
     "CONTENT",
     "FAULTS",
+    "AuditResult",
     "Edit",
     "Judgment",
     "Review",
     "Reviewed",
     "apply_edits",
-    "audit_lines",
     "audit_result",
     "audit_sheet",
     "check_judgment",

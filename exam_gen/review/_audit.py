@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -172,27 +173,94 @@ def check_judgment(judgment: Judgment, drawn: AuditSample, place: str) -> None:
         raise ValueError(f"{where}: chosen is {judgment.chosen}; wanted -1 (none) to {choices - 1}")
 
 
-def audit_result(drawn: AuditSample, judgments: Mapping[int, Judgment], level: float = 0.95) -> dict[str, object]:
+class AuditPart(NamedTuple):
+    """The survivors or the drops of a draw: how many there are, were drawn and judged, and what the judgments say.
+
+    `share` is the share without a fault, NaN where none was judged; `chose_key` of the `asked`, who chose before the
+    key was shown.
+    """
+
+    of: int
+    drawn: int
+    judged: int
+    sound: int
+    share: IntervalEstimate
+    faults: Mapping[str, int]
+    asked: int
+    chose_key: int
+
+    def record(self) -> dict[str, object]:
+        """The part as JSON types, its share as `estimate, low, high`."""
+        fields = {**self._asdict(), **self.share.as_dict()}
+        order = ("of", "drawn", "judged", "sound", "estimate", "low", "high", "faults", "asked", "chose_key")
+        return {name: fields[name] for name in order}
+
+    def lines(self, name: str) -> list[str]:
+        """The part for a reader."""
+        if not self.judged:
+            return [f"{name}: none judged"]
+        faults = ", ".join(f"{count} {fault}" for fault, count in self.faults.items()) or "none"
+        lines = [f"{name}: {_interval(self.share)} sound ({self.sound} of {self.judged}); faults: {faults}"]
+        if self.asked:
+            lines.append(f"{name}: the reader chose the key in {self.chose_key} of {self.asked}")
+        return lines
+
+
+@dataclass(frozen=True)
+class AuditResult:
     """What the judgments say: the share sound among survivors and among drops, their difference, and all unfiltered.
 
     Shares have Wilson intervals, the difference Newcombe's hybrid one, and the share among all (survivors and drops in
-    their true proportion) one built likewise; None where nothing was judged.
+    their true proportion) one built likewise; NaN where nothing was judged.
     """
-    parts = {name: _part(drawn, name, judgments, level) for name in drawn.of}
-    shares = [share for share, _ in parts.values()]
-    total = sum(drawn.of.values())
-    return {
-        "audit": drawn.id,
-        "size": drawn.size,
-        "seed": drawn.seed,
-        "level": level,
-        "drawn": len(drawn.items),
-        "judged": len(judgments),
-        "incomplete_drops": drawn.incomplete,
-        **{name: counts for name, (_, counts) in parts.items()},
-        "difference": combined(shares, (1.0, -1.0)).as_dict(),
-        "unfiltered": combined(shares, [count / total for count in drawn.of.values()]).as_dict(),
-    }
+
+    draw: AuditSample
+    level: float
+    judged: int
+    parts: Mapping[str, AuditPart]
+
+    @property
+    def difference(self) -> IntervalEstimate:
+        """The share sound among survivors minus that among drops."""
+        return combined([one.share for one in self.parts.values()], (1.0, -1.0))
+
+    @property
+    def unfiltered(self) -> IntervalEstimate:
+        """The share sound of all that was written."""
+        total = sum(self.draw.of.values())
+        shares = [one.share for one in self.parts.values()]
+        return combined(shares, [count / total for count in self.draw.of.values()])
+
+    def record(self) -> dict[str, object]:
+        """The result as JSON types."""
+        return {
+            "audit": self.draw.id,
+            "size": self.draw.size,
+            "seed": self.draw.seed,
+            "level": self.level,
+            "drawn": len(self.draw.items),
+            "judged": self.judged,
+            "incomplete_drops": self.draw.incomplete,
+            **{name: one.record() for name, one in self.parts.items()},
+            "difference": self.difference.as_dict(),
+            "unfiltered": self.unfiltered.as_dict(),
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        draw = self.draw
+        lines = [f"{self.judged} of {len(draw.items)} judged (audit {draw.id}, seed {draw.seed})"]
+        lines += [line for name, one in self.parts.items() for line in one.lines(name)]
+        lines.append(f"survivors minus drops: {_interval(self.difference, sign='+')}")
+        lines.append(f"all that was written, unfiltered: {_interval(self.unfiltered)}")
+        if draw.incomplete:
+            lines.append(f"{draw.incomplete} drops hold no complete question and are in neither number")
+        return lines
+
+
+def audit_result(drawn: AuditSample, judgments: Mapping[int, Judgment], level: float = 0.95) -> AuditResult:
+    """The result of a draw's judgments, by the number of the item."""
+    return AuditResult(drawn, level, len(judgments), {name: _part(drawn, name, judgments, level) for name in drawn.of})
 
 
 def labelled(drawn: AuditSample, judgments: Mapping[int, Judgment]) -> list[dict[str, object]]:
@@ -220,30 +288,7 @@ def combined(shares: Sequence[IntervalEstimate], weights: Sequence[float]) -> In
     return IntervalEstimate(estimate, estimate - math.sqrt(below), estimate + math.sqrt(above))
 
 
-def audit_lines(found: Mapping[str, object]) -> str:
-    """The result as lines for a reader."""
-    lines = [f"{found['judged']} of {found['drawn']} judged (audit {found['audit']}, seed {found['seed']})"]
-    for name in ("survivors", "drops"):
-        part = found[name]
-        assert isinstance(part, Mapping)
-        if not part["judged"]:
-            lines.append(f"{name}: none judged")
-            continue
-        faults = ", ".join(f"{count} {fault}" for fault, count in part["faults"].items()) or "none"
-        lines.append(f"{name}: {_interval(part)} sound ({part['sound']} of {part['judged']}); faults: {faults}")
-        if part["asked"]:
-            lines.append(f"{name}: the reader chose the key in {part['chose_key']} of {part['asked']}")
-    lines.append(f"survivors minus drops: {_interval(found['difference'], sign='+')}")
-    lines.append(f"all that was written, unfiltered: {_interval(found['unfiltered'])}")
-    if found["incomplete_drops"]:
-        lines.append(f"{found['incomplete_drops']} drops hold no complete question and are in neither number")
-    return "\n".join(lines)
-
-
-def _part(
-    drawn: AuditSample, name: str, judgments: Mapping[int, Judgment], level: float
-) -> tuple[IntervalEstimate, dict[str, object]]:
-    """The share without a fault of the survivors or drops that were judged (NaN for none), and their counts."""
+def _part(drawn: AuditSample, name: str, judgments: Mapping[int, Judgment], level: float) -> AuditPart:
     items = {at: one for at, one in enumerate(drawn.items, start=1) if (one.reason is None) == (name == "survivors")}
     judged = {at: judgments[at] for at in items if at in judgments}
     asked = {at: one.chosen for at, one in judged.items() if one.chosen is not None}
@@ -251,23 +296,15 @@ def _part(
     share = IntervalEstimate(math.nan, math.nan, math.nan)
     if judged:
         share = IntervalEstimate(sound / len(judged), *wilson(sound / len(judged), len(judged), level))
-    return share, {
-        "of": drawn.of[name],
-        "drawn": len(items),
-        "judged": len(judged),
-        "sound": sound,
-        **share.as_dict(),
-        "faults": dict(Counter(fault for one in judged.values() for fault in one.faults).most_common()),
-        "asked": len(asked),
-        "chose_key": sum(chosen == items[at].question.key for at, chosen in asked.items()),
-    }
+    faults = dict(Counter(fault for one in judged.values() for fault in one.faults).most_common())
+    chose_key = sum(chosen == items[at].question.key for at, chosen in asked.items())
+    return AuditPart(drawn.of[name], len(items), len(judged), sound, share, faults, len(asked), chose_key)
 
 
-def _interval(part: object, sign: str = "") -> str:
-    assert isinstance(part, Mapping)
-    if part["estimate"] is None:
+def _interval(share: IntervalEstimate, sign: str = "") -> str:
+    if math.isnan(share.estimate):
         return "not judged"
-    return f"{part['estimate']:{sign}.3f} [{part['low']:{sign}.3f}, {part['high']:{sign}.3f}]"
+    return f"{share.estimate:{sign}.3f} [{share.low:{sign}.3f}, {share.high:{sign}.3f}]"
 
 
 def _is_complete(question: Question | None) -> bool:

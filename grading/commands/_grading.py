@@ -17,19 +17,39 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from examcore import Exam, FailedError, NoReply, Progress, ReplyStore, RunFolder, file_hash, read_exam, write_text
+from examcore import (
+    Exam,
+    FailedError,
+    ModelUsage,
+    NoReply,
+    Progress,
+    ReplyStore,
+    RunFolder,
+    file_hash,
+    read_exam,
+    write_text,
+)
 from examcore.console import AsJson, Quiet, interval_text, jsonable, show
-from grading._printing import joined
+from grading._records import Sampling
 from grading.banks._bank_writing import read_topics
 from grading.commands._options import GraderOptions, ModelOptions, Resampling
 from grading.formats._bank_files import read_bank
 from grading.formats._file_faults import Fault, in_words
 from grading.formats._passages import Paired, articles_of, keyed, pair, read_passages
 from grading.graders._assessor import ALONE, NORMALIZATION, TOGETHER, Assessor, CachedAssessor
-from grading.graders._calibration import calibrate, read_margin, read_trials, trials_of
+from grading.graders._calibration import Calibration, calibrate, read_margin, read_trials, trials_of
 from grading.graders._choices import MARGIN, choice_reader
 from grading.graders._extractive import extractive_grader, load_reader
-from grading.graders._graders import Grader, direct_relevance, grade_all, qa_grader, self_rating, summary, write_grades
+from grading.graders._graders import (
+    Grader,
+    GradingOutcome,
+    direct_relevance,
+    grade_all,
+    qa_grader,
+    self_rating,
+    summary,
+    write_grades,
+)
 from rag import EXAM_PROMPT_VERSION, ModelSettings, load_language_model, prepare_models
 from rag.engines import EngineOptions, open_engine
 from rag.servers import is_server
@@ -66,21 +86,10 @@ def run(
             found = grade_all(grader, taken, report)
             used = usage()
         write_grades(out / "grades.jsonl", found.graded, grader.name, articles=given.exam is not None)
-        told = summary(found, resampling.sampling)
-        result = {
-            "grader": grader.name,
-            "model": model.model,
-            "settings": dict(grader.settings),
-            **told,
-            "beyond_limit": len(given.paired.pairs) - len(taken),
-            "left_out": {
-                "queries_without_questions": list(given.paired.without_questions),
-                "queries_without_passages": list(given.paired.without_passages),
-                "passages": given.paired.passages_left_out,
-            },
-            "usage": used,
-            "out": str(out / "grades.jsonl"),
-        }
+        beyond = len(given.paired.pairs) - len(taken)
+        told = GradingResult(
+            grader, model.model, found, resampling.sampling, beyond, given.paired, used, out / "grades.jsonl"
+        )
         record = {
             "format": 1,
             "made_from": {name: file_hash(path) for name, path in files.items()},
@@ -89,14 +98,14 @@ def run(
             "seed": resampling.seed,
             "interval": resampling.interval,
             "ragexam": version("ragexam"),
-            **result,
+            **told.record(),
         }
         write_text(out / "run.json", [json.dumps(record, indent=2, ensure_ascii=False) + "\n"])
     if found.lost:
         # What was graded is written; the same command asks for the rest.
-        reasons = ", ".join(f"{count} {why}" for why, count in told["no_reply_reasons"].items())
+        reasons = ", ".join(f"{count} {why}" for why, count in told.record()["no_reply_reasons"].items())
         raise FailedError(f"{len(found.lost)} pairs got no reply ({reasons}); the rest is graded")
-    show(result, as_json=as_json, lines="\n".join(_lines(result)))
+    show(told.record(), as_json=as_json, lines="\n".join(told.lines()))
 
 
 def margin(
@@ -127,23 +136,119 @@ def margin(
             raise FailedError(f"{len(lost)} questions got no reply: {lost[0].reason}")
         reads = [one for one in found if not isinstance(one, NoReply)]
         calibration = calibrate(reads, resampling.sampling, share=share)
-        result = {
-            "margin": calibration.margin,
-            "n": calibration.n,
-            "margins": list(calibration.margins),
-            "held_out": {name: getattr(calibration, name).as_dict() for name in ("unsupported", "answered", "right")},
-            "share": share,
-            "passages": passages,
-            "model": model.model,
+        without = len(questions.questions) - len(trials)
+        told = MarginResult(calibration, share, passages, model.model, exam, without, resampling, asking.usage)
+        write_text(out / "margin.json", [json.dumps(jsonable({"format": 1, **told.record()}), indent=2) + "\n"])
+    show(told.record(), as_json=as_json, lines=f"{out / 'margin.json'}: " + "\n".join(told.lines()))
+
+
+class GradingResult(NamedTuple):
+    """What a run graded: by which grader and model, what was left out, and what it cost; `out` are the grades."""
+
+    grader: Grader
+    model: str
+    outcome: GradingOutcome
+    sampling: Sampling
+    beyond_limit: int
+    paired: Paired
+    usage: Mapping[str, Any]
+    out: Path
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {
+            "grader": self.grader.name,
+            "model": self.model,
+            "settings": dict(self.grader.settings),
+            **summary(self.outcome, self.sampling),
+            "beyond_limit": self.beyond_limit,
+            "left_out": {
+                "queries_without_questions": list(self.paired.without_questions),
+                "queries_without_passages": list(self.paired.without_passages),
+                "passages": self.paired.passages_left_out,
+            },
+            "usage": self.usage,
+            "out": str(self.out),
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        outcome, paired, told = self.outcome, self.paired, summary(self.outcome, self.sampling)
+        lines = [f"{self.out}: {len(outcome.graded)} grades by {self.grader.name} with {self.model}"]
+        lines += [f"  grade {grade}: {count}" for grade, count in told["grades"].items()]
+        lines.append(f"unparsed: {told['unparsed']}, a share of {interval_text(told['unparsed_share'])}")
+        lines += [
+            f"  {one['query']} {one['passage']} {one['question']}: {one['reply']!r}"
+            for one in told["unparsed_examples"]
+        ]
+        said = {
+            "pairs are beyond --limit": self.beyond_limit,
+            "pairs have a question without a key": outcome.without_key,
+            "passages were longer than the model reads and cut": told["cut_passages"],
+            "passages are of queries without questions": paired.passages_left_out,
+            "queries of passages have no question": len(paired.without_questions),
+            "queries of the bank have no passage": len(paired.without_passages),
+        }
+        lines += [f"note: {count} {what}" for what, count in said.items() if count]
+        if self.grader.settings.get("margin") == MARGIN:
+            lines.append(
+                f"note: the margin of {MARGIN:g} nats is a rule of thumb; ragexam grade margin sets one for a model"
+            )
+        return lines
+
+
+class MarginResult(NamedTuple):
+    """The margin of a model for articles of so many `passages`, and at most `share` answered without support."""
+
+    found: Calibration
+    share: float
+    passages: int
+    model: str
+    exam: Path
+    without_passage: int
+    resampling: Resampling
+    usage: ModelUsage
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {
+            "margin": self.found.margin,
+            "n": self.found.n,
+            "margins": list(self.found.margins),
+            "held_out": {name: getattr(self.found, name).as_dict() for name in ("unsupported", "answered", "right")},
+            "share": self.share,
+            "passages": self.passages,
+            "model": self.model,
             "prompt": EXAM_PROMPT_VERSION,
             "normalization": NORMALIZATION,
-            "exam": str(exam),
-            "without_passage": len(questions.questions) - len(trials),
-            **vars(resampling),
-            "usage": asdict(asking.usage),
+            "exam": str(self.exam),
+            "without_passage": self.without_passage,
+            **vars(self.resampling),
+            "usage": asdict(self.usage),
         }
-        write_text(out / "margin.json", [json.dumps(jsonable({"format": 1, **result}), indent=2) + "\n"])
-    show(result, as_json=as_json, lines=_margin_lines(result, out / "margin.json"))
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        found, margins = self.found, self.found.margins
+        lines = [
+            f"margin {found.margin:.3f} nats for {self.model}, from {found.n} questions",
+            f"on questions held out (margins {min(margins):.3f} to {max(margins):.3f}):",
+            f"  answered from passages of other documents: {interval_text(found.unsupported.as_dict())}, "
+            f"wanted at most {self.share:g}",
+            f"  answered from their own passage: {interval_text(found.answered.as_dict())}",
+            f"  answered rightly from it: {interval_text(found.right.as_dict())}",
+        ]
+        if found.unsupported.low > self.share:
+            lines.append(
+                "note: More is answered without support than wanted: the margin does not hold on other questions."
+            )
+        if found.answered.low <= found.unsupported.high:
+            lines.append(
+                "note: Questions are not clearly answered more often from their own passage: the model cannot tell."
+            )
+        if self.without_passage:
+            lines.append(f"note: Questions without a document or passage, which take no part: {self.without_passage}.")
+        return lines
 
 
 class Given(NamedTuple):
@@ -239,47 +344,3 @@ def _with_model(options: GraderOptions, asking: CachedAssessor, given: Given) ->
     if options.grader == "rating":
         return self_rating(asking)
     return direct_relevance(asking, options.scale, options.shots, given.queries)
-
-
-def _lines(result: Mapping[str, Any]) -> list[str]:
-    """The summary for a reader."""
-    lines = [f"{result['out']}: {result['n']} grades by {result['grader']} with {result['model']}"]
-    lines += [f"  grade {grade}: {count}" for grade, count in result["grades"].items()]
-    lines.append(f"unparsed: {result['unparsed']}, a share of {interval_text(result['unparsed_share'])}")
-    lines += [
-        f"  {one['query']} {one['passage']} {one['question']}: {one['reply']!r}" for one in result["unparsed_examples"]
-    ]
-    left = result["left_out"]
-    said = {
-        "pairs are beyond --limit": result["beyond_limit"],
-        "pairs have a question without a key": result["without_key"],
-        "passages were longer than the model reads and cut": result["cut_passages"],
-        "passages are of queries without questions": left["passages"],
-        "queries of passages have no question": len(left["queries_without_questions"]),
-        "queries of the bank have no passage": len(left["queries_without_passages"]),
-    }
-    lines += [f"note: {count} {what}" for what, count in said.items() if count]
-    if result["settings"].get("margin") == MARGIN:
-        lines.append(
-            f"note: the margin of {MARGIN:g} nats is a rule of thumb; ragexam grade margin sets one for a model"
-        )
-    return lines
-
-
-def _margin_lines(result: dict[str, Any], path: Path) -> str:
-    rates, share = result["held_out"], result["share"]
-    lines = [
-        f"{path}: margin {result['margin']:.3f} nats for {result['model']}, from {result['n']} questions",
-        f"on questions held out (margins {min(result['margins']):.3f} to {max(result['margins']):.3f}):",
-        f"  answered from passages of other documents: {interval_text(rates['unsupported'])}, wanted at most {share:g}",
-        f"  answered from their own passage: {interval_text(rates['answered'])}",
-        f"  answered rightly from it: {interval_text(rates['right'])}",
-    ]
-    notes = []
-    if rates["unsupported"]["low"] > share:
-        notes.append("More is answered without support than wanted: the margin does not hold on other questions.")
-    if rates["answered"]["low"] <= rates["unsupported"]["high"]:
-        notes.append("Questions are not clearly answered more often from their own passage: the model cannot tell.")
-    if result["without_passage"]:
-        notes.append(f"Questions without a document or passage, which take no part: {result['without_passage']}.")
-    return joined(lines, notes)

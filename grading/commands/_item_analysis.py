@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
 import typer
@@ -82,14 +82,109 @@ def items(
     notes = [*graded.notes, *_run_notes(graded, read, k), *_notes(graded, table)]
     modelled, refused = _modelled(table, tau, keep, resampling.sampling, out, progress)
     if modelled is not None:
-        frame = frame.merge(modelled.pop("items"), on="item", how="left")
-        notes += modelled.pop("warnings")
+        frame = frame.merge(modelled.columns, on="item", how="left")
+        notes += modelled.warnings
     notes += [refused] if refused else []
     write_text(out / "items.csv", [frame.to_csv(index=False)])
-    result = {**_counts(table, counted, tau), "model": modelled, "refused": refused, "warnings": notes}
-    write_text(out / "items.json", [json.dumps(jsonable({**result, "format": 1}), indent=2, ensure_ascii=False) + "\n"])
-    result["items"] = json.loads(frame.to_json(orient="records"))
-    show(result, as_json=as_json, lines=_in_words(result, out, notes))
+    found = ItemAnalysis(tau, table, counted, modelled, refused, notes, out / "items.csv")
+    record = {**found.record(), "format": 1}
+    write_text(out / "items.json", [json.dumps(jsonable(record), indent=2, ensure_ascii=False) + "\n"])
+    each = {"items": json.loads(frame.to_json(orient="records"))}
+    show(found.record() | each, as_json=as_json, lines=joined(found.lines(), notes, str(found.path)))
+
+
+class FittedItems(NamedTuple):
+    """The item response model of a bank: `columns` beside the counts, the pruned bank if there is one, warnings."""
+
+    fit: irt.Fit
+    data: irt.ResponseMatrix
+    pruned: irt.Pruned | None
+    warnings: Sequence[str]
+
+    @property
+    def columns(self) -> pd.DataFrame:
+        """Discrimination and difficulty of each item with intervals."""
+        return self.fit.items[["item", *(f"{name}{end}" for name in "ab" for end in ("", "_low", "_high"))]]
+
+    def record(self) -> dict[str, Any]:
+        """The model as JSON types, its items aside."""
+        return {
+            "model": self.fit.model,
+            "students": len(self.data.students),
+            "items_fitted": len(self.data.items),
+            "reliability": self.fit.reliability,
+            "converged": self.fit.converged,
+            "prune": None if self.pruned is None else _pruned_record(self.pruned),
+        }
+
+    def rows(self) -> list[list[str]]:
+        """The model for a reader."""
+        fit = self.fit
+        rows = [["model", f"{fit.model}, {len(self.data.items)} questions, reliability {fit.reliability:.3f}"]]
+        if self.pruned is None:
+            return rows
+        gain, order = self.pruned.heldout_gain._asdict(), self.pruned.rank_agreement._asdict()
+        return [
+            *rows,
+            ["pruned bank", f"{len(self.pruned.kept)} questions"],
+            ["information per question, held out", signed(gain)],
+            ["order of held-out systems, tau-b", interval_text(order)],
+        ]
+
+
+class ItemAnalysis(NamedTuple):
+    """A bank's questions as items: counts, the model or why there is none, and notes; `path` is the table of items."""
+
+    tau: float
+    table: GradeTable
+    items: Sequence[Item]
+    model: FittedItems | None
+    refused: str
+    notes: Sequence[str]
+    path: Path
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many questions are dead, supported by all, and redundant."""
+        return {
+            "dead": sum(one.dead for one in self.items),
+            "universal": sum(one.universal for one in self.items),
+            "redundant": sum(bool(one.redundant_with) for one in self.items),
+        }
+
+    @property
+    def supported_by(self) -> dict[str, int]:
+        """How many questions so many students support."""
+        supported = Counter(one.supported for one in self.items)
+        return {str(count): supported[count] for count in sorted(supported)}
+
+    def record(self) -> dict[str, Any]:
+        """The analysis as JSON types, the items aside."""
+        return {
+            "tau": self.tau,
+            "students": len(self.table.students),
+            "questions": len(self.items),
+            "queries": len({one.query for one in self.items}),
+            "supported_by": self.supported_by,
+            **self.counts,
+            "model": None if self.model is None else self.model.record(),
+            "refused": self.refused,
+            "warnings": self.notes,
+        }
+
+    def lines(self) -> list[str]:
+        """The analysis for a reader."""
+        students, counts = len(self.table.students), self.counts
+        rows = [
+            ["questions", str(len(self.items))],
+            ["systems or passages", str(students)],
+            [f"supported by nobody (grade {self.tau:g} or more)", str(counts["dead"])],
+            ["supported by all", str(counts["universal"])],
+            ["redundant", str(counts["redundant"])],
+        ]
+        if students < FEWEST:
+            rows += [[f"supported by {count}", str(number)] for count, number in self.supported_by.items()]
+        return aligned(rows if self.model is None else [*rows, *self.model.rows()])
 
 
 def _read(paths: Sequence[Path], prompt: str | None) -> ReadGrades:
@@ -104,7 +199,7 @@ def _read(paths: Sequence[Path], prompt: str | None) -> ReadGrades:
 
 def _modelled(
     table: GradeTable, tau: float, keep: float, sampling: Sampling, out: Path, progress: Progress
-) -> tuple[dict[str, Any] | None, str]:
+) -> tuple[FittedItems | None, str]:
     try:
         data = responses(table)
     except ValueError as error:
@@ -113,7 +208,6 @@ def _modelled(
     with progress.step("fitting") as report:
         fit = fit_items(data, interval=sampling.level, seed=sampling.seed, progress=report)
     fit.save(out / "fit")
-    columns = ["item", *(f"{name}{end}" for name in "ab" for end in ("", "_low", "_high"))]
     warnings = list(fit.warnings)
     if table.blocks > 1:
         warnings.append(
@@ -122,21 +216,13 @@ def _modelled(
         )
     pruned, refused = _pruned(at_level(data, table, tau), keep, sampling, out, progress)
     warnings += [refused] if refused else []
-    warnings += [f"Pruning: {one}" for one in pruned["warnings"]] if pruned else []
-    about = {
-        "model": fit.model,
-        "students": len(data.students),
-        "items_fitted": len(data.items),
-        "reliability": fit.reliability,
-        "converged": fit.converged,
-        "prune": pruned,
-    }
-    return {**about, "items": fit.items[columns], "warnings": warnings}, ""
+    warnings += [f"Pruning: {one}" for one in pruned.warnings] if pruned else []
+    return FittedItems(fit, data, pruned, warnings), ""
 
 
 def _pruned(
     data: irt.ResponseMatrix, keep: float, sampling: Sampling, out: Path, progress: Progress
-) -> tuple[dict[str, Any] | None, str]:
+) -> tuple[irt.Pruned | None, str]:
     """The bank pruned on some students and judged on others, on grades as right and wrong."""
     try:
         with progress.step("pruning") as report:
@@ -146,6 +232,10 @@ def _pruned(
     except ValueError as error:
         return None, f"The bank is not pruned: {error}."
     found.save(out / "pruned")
+    return found, ""
+
+
+def _pruned_record(found: irt.Pruned) -> dict[str, Any]:
     return {
         "kept": list(found.kept),
         "dropped": [one._asdict() for one in found.dropped],
@@ -154,20 +244,6 @@ def _pruned(
         "calibration": len(found.calibration),
         "heldout": len(found.heldout),
         "warnings": list(found.warnings),
-    }, ""
-
-
-def _counts(table: GradeTable, items: Sequence[Item], tau: float) -> dict[str, Any]:
-    supported = Counter(one.supported for one in items)
-    return {
-        "tau": tau,
-        "students": len(table.students),
-        "questions": len(items),
-        "queries": len({one.query for one in items}),
-        "supported_by": {str(count): supported[count] for count in sorted(supported)},
-        "dead": sum(one.dead for one in items),
-        "universal": sum(one.universal for one in items),
-        "redundant": sum(bool(one.redundant_with) for one in items),
     }
 
 
@@ -187,29 +263,3 @@ def _notes(graded: ReadGrades, table: GradeTable) -> list[str]:
         notes.append(f"Unparsed grades, which count nowhere: {graded.unparsed} of {len(graded.grades)}.")
     never = [name for name, column in zip(table.names, table.grades.T, strict=True) if (column != column).all()]
     return notes + named("Questions without a parsed grade", never)
-
-
-def _in_words(result: Mapping[str, Any], out: Path, notes: Sequence[str]) -> str:
-    students = result["students"]
-    rows = [
-        ["questions", str(result["questions"])],
-        ["systems or passages", str(students)],
-        [f"supported by nobody (grade {result['tau']:g} or more)", str(result["dead"])],
-        ["supported by all", str(result["universal"])],
-        ["redundant", str(result["redundant"])],
-    ]
-    if students < FEWEST:
-        rows += [[f"supported by {count}", str(number)] for count, number in result["supported_by"].items()]
-    model = result["model"]
-    if model:
-        rows += [
-            ["model", f"{model['model']}, {model['items_fitted']} questions, reliability {model['reliability']:.3f}"]
-        ]
-    if model and model["prune"]:
-        pruned = model["prune"]
-        rows += [
-            ["pruned bank", f"{len(pruned['kept'])} questions"],
-            ["information per question, held out", signed(pruned["heldout_gain"])],
-            ["order of held-out systems, tau-b", interval_text(pruned["rank_agreement"])],
-        ]
-    return joined(aligned(rows), notes, str(out / "items.csv"))

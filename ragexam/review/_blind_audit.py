@@ -6,8 +6,8 @@ from pathlib import Path
 
 from exam_gen.review import (
     FAULTS,
+    AuditResult,
     Judgment,
-    audit_lines,
     audit_result,
     audit_sheet,
     check_judgment,
@@ -44,7 +44,7 @@ class BlindAudit:
         """Whether every item is judged."""
         return len(self.judgments) == len(self.draw.items)
 
-    def result(self) -> dict[str, object]:
+    def result(self) -> AuditResult:
         """What the judgments so far say."""
         self.judgments = read_judgments(self.log, self.draw)
         return audit_result(self.draw, self.judgments)
@@ -124,7 +124,7 @@ class BlindAudit:
             left = len(self.draw.items) - len(self.judgments)
             raise ValueError(f"{left} items are not judged yet; labels are shown after the last one")
         found = audit_result(self.draw, self.judgments)
-        return {"words": audit_lines(found).splitlines(), "items": labelled(self.draw, self.judgments)}
+        return {"words": found.lines(), "items": labelled(self.draw, self.judgments)}
 
     def _drawn(self, number: int) -> Question:
         if not 1 <= number <= len(self.draw.items):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exam_gen.review import audit_lines, missing_judgments
+from exam_gen.review import AuditResult, missing_judgments
 from examcore import Progress
 from ragexam.review._blind_audit import BlindAudit
 from ragexam.review._exam_editor import ExamEditor
@@ -47,7 +47,9 @@ def review_session(run: Path, port: int, progress: Progress, *, page: bool) -> S
     return SessionResult(done.record(), lines)
 
 
-def audit_session(blind: BlindAudit, port: int, progress: Progress, *, sheet: Path | None, page: bool) -> SessionResult:
+def audit_session(
+    blind: BlindAudit, port: int, progress: Progress, *, sheet: Path | None, page: bool
+) -> SessionResult | AuditResult:
     """Serve the audit until it is stopped, or write its sheet; then tell what the judgments say."""
     if few := missing_judgments(blind.draw):
         progress.say(f"note: {few}")
@@ -57,8 +59,7 @@ def audit_session(blind: BlindAudit, port: int, progress: Progress, *, sheet: Pa
         return SessionResult(found, f"{sheet}: {items} items; judgments go to {blind.log}")
     if page:
         _serve(blind, port, progress)
-    found = blind.result()
-    return SessionResult(found, audit_lines(found))
+    return blind.result()
 
 
 def _serve(application: Application, port: int, progress: Progress) -> None:

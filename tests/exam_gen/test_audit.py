@@ -9,7 +9,6 @@ import pytest
 from exam_gen.review import (
     FAULTS,
     Judgment,
-    audit_lines,
     audit_result,
     audit_sheet,
     draw_audit_sample,
@@ -135,22 +134,20 @@ def test_the_result_counts_sound_items_by_their_hidden_label() -> None:
     found = audit_result(drawn, judged)
     drops = [number for number, item in enumerate(drawn.items, start=1) if item.reason is not None]
     odd = sum(number % 2 for number in drops)
-    survivors, lost = found["survivors"], found["drops"]
-    assert isinstance(survivors, dict)
-    assert isinstance(lost, dict)
-    assert (survivors["sound"], survivors["judged"], lost["sound"]) == (40, 40, odd)
-    assert (lost["low"], lost["high"]) == wilson(odd / 40, 40)
-    assert lost["faults"] == {"wrong key": 40 - odd, "garbled": 40 - odd}
-    assert survivors["chose_key"] == survivors["asked"] == 40
-    assert found["unfiltered"]["estimate"] == pytest.approx((50 + 70 * odd / 40) / 120)  # type: ignore[index]
-    assert "10 drops hold no complete question" in audit_lines(found)
+    survivors, lost = found.parts["survivors"], found.parts["drops"]
+    assert (survivors.sound, survivors.judged, lost.sound) == (40, 40, odd)
+    assert (lost.share.low, lost.share.high) == wilson(odd / 40, 40)
+    assert lost.faults == {"wrong key": 40 - odd, "garbled": 40 - odd}
+    assert survivors.chose_key == survivors.asked == 40
+    assert found.unfiltered.estimate == pytest.approx((50 + 70 * odd / 40) / 120)
+    assert any("10 drops hold no complete question" in line for line in found.lines())
     assert [one["reason"] for one in labelled(drawn, judged)] == [item.reason for item in drawn.items]
 
 
 def test_an_audit_without_judgments_claims_nothing() -> None:
     found = audit_result(draw_audit_sample(EXAM, DROPPED, 4, 0), {})
-    assert found["difference"] == {"estimate": None, "low": None, "high": None}
-    assert "survivors: none judged\ndrops: none judged\nsurvivors minus drops: not judged" in audit_lines(found)
+    assert found.record()["difference"] == {"estimate": None, "low": None, "high": None}
+    assert found.lines()[1:4] == ["survivors: none judged", "drops: none judged", "survivors minus drops: not judged"]
     assert math.isnan(combined([IntervalEstimate(math.nan, math.nan, math.nan)], (1,)).estimate)
 
 
