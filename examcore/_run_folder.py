@@ -59,6 +59,8 @@ class RunFolder:
     """The calibration pool: questions shown as examples, never asked."""
     answers = RunFile("answers.sqlite")
     """The answer store."""
+    answer_labels = RunFile("answer_labels.jsonl")
+    """Labels of free-text answers given by hand."""
     responses = RunFile("responses.csv")
     """The response table that measurement reads."""
     retrieval = RunFile("retrieval.csv")

@@ -10,6 +10,7 @@ from rag._models import (
     usage_record,
 )
 from rag.answering._examinees import (
+    ABSTAINED,
     NO_CHOICE,
     ChoiceEvidence,
     Engine,
@@ -33,12 +34,21 @@ from rag.answering._prompts import (
 from rag.answering._tasks import PassageLimits, PassageLookup, Task, tasks_of
 from rag.answering._truncation import fit_passages
 from rag.grid._grid import Grid, grid_of
-from rag.grid._pipeline import FACETS, FACTORS, OWN_FACETS, Pipeline
+from rag.grid._pipeline import FACETS, FACTORS, OWN_FACETS, Mode, Pipeline
 from rag.grid._specs import BlackBoxSpec, LlmSpec, RetrieverSpec, short_name
 from rag.retrieval._dense import DEFAULT_ENCODER, embed
 from rag.retrieval._kinds import BOUNDS, build_retriever
 from rag.retrieval._protocol import ClosedBook, Retriever
-from rag.sitting._answer_store import Answer, AnswerStore, PipelineOutcome, differences, responses_text, write_responses
+from rag.sitting._answer_store import (
+    Answer,
+    AnswerStore,
+    JudgedReply,
+    PipelineOutcome,
+    UnclearReply,
+    differences,
+    responses_text,
+    write_responses,
+)
 from rag.sitting._preparation import load_language_model, prepare_models
 from rag.sitting._sitting import QUERIES, Sitting, SittingSettings, sit
 from rag.sitting._stored_prompts import ExamPrompts, bound_prompts, stored_prompts
@@ -46,6 +56,7 @@ from rag.weights._placement import computes_w8a8, fast_bfloat16
 from rag.weights._sources import hub_offline, quiet_libraries
 
 __all__ = [
+    "ABSTAINED",
     "ANSWER_PREFIX",
     "BOUNDS",
     "DEFAULT_ENCODER",
@@ -65,8 +76,10 @@ __all__ = [
     "Examinee",
     "ExamineeFactory",
     "Grid",
+    "JudgedReply",
     "LikelihoodExaminee",
     "LlmSpec",
+    "Mode",
     "ModelSettings",
     "PassageLimits",
     "PassageLookup",
@@ -81,6 +94,7 @@ __all__ = [
     "Task",
     "TaskAnswer",
     "TaskFailure",
+    "UnclearReply",
     "bound_prompts",
     "build_retriever",
     "choose_answer",

@@ -29,6 +29,7 @@ from rag import (
     BlackBoxSpec,
     Grid,
     LlmSpec,
+    Mode,
     ModelSettings,
     RetrieverSpec,
     SettingsGroup,
@@ -61,7 +62,8 @@ class WriterSettings(ModelSettings):
 class GridSettings(SettingsGroup):
     """The pipelines that sit the exam, and how they sit it.
 
-    Several `passages`, budgets (characters) or kinds of `queries` are crossed.
+    Several `passages`, budgets (characters), kinds of `queries` or ways to give `answers` are crossed. `judge`: the
+    model that says which choice a free-text answer states where no rule can tell.
 
     Entries are parsed once and dumped as they were given, so that a stored configuration reads as its author wrote it.
     """
@@ -73,6 +75,8 @@ class GridSettings(SettingsGroup):
     passages: int | list[int] = 1
     budget: int | list[int] | None = None
     queries: str | list[str] = QUERIES
+    answers: Mode | list[Mode] | None = None
+    judge: ModelSettings | None = None
     normalization: str = "character"
     shot_passages: bool = False
     _given: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -99,8 +103,19 @@ class GridSettings(SettingsGroup):
     def grid(self) -> Grid:
         """All combinations."""
         crossed = {name: values for name in FACTORS if len(values := self._values(name)) > 1}
-        named = {"llms": self.llms, "retrievers": self.retrievers, "black_boxes": self.black_boxes}
+        llms, modes = self.llms, self._values("answers")
+        if len(modes) == 1:
+            llms = [
+                one.model_copy(update={"answers": one.answers if "answers" in one.model_fields_set else modes[0]})
+                for one in llms
+            ]
+        named = {"llms": llms, "retrievers": self.retrievers, "black_boxes": self.black_boxes}
         return grid_of({**named, "shots": self.shots, **crossed})
+
+    @property
+    def examinees(self) -> list[ModelSettings | LlmSpec | BlackBoxSpec]:
+        """Everything that answers, and the judge of answers."""
+        return [*self.grid.examinees, *([self.judge] if self.judge else [])]
 
     @property
     def models(self) -> list[str]:
@@ -108,14 +123,17 @@ class GridSettings(SettingsGroup):
         retrievers = self.grid.retrievers
         encoders = [encoder for one in retrievers for encoder in one.encoders]
         rerankers = [one.parts.reranker for one in retrievers if one.parts.reranker]
-        return [*(one.model for one in self.grid.llms), *encoders, *rerankers]
+        judges = [self.judge.model] if self.judge else []
+        return [*(one.model for one in self.grid.llms), *encoders, *rerankers, *judges]
 
     def sitting(self, seed: int) -> SittingSettings:
         """How the exam is sat."""
         first: dict[str, Any] = {}
         for name in FACTORS:
             if getattr(self, name) == []:
-                raise ValueError(f"{name}: []; wanted at least one {'kind' if name == 'queries' else 'number'}")
+                raise ValueError(
+                    f"{name}: []; wanted at least one {'kind' if name in ('queries', 'answers') else 'number'}"
+                )
             first[name] = next(iter(self._values(name)), None)
         return SittingSettings(
             first["passages"], self.normalization, self.shot_passages, seed, first["budget"], first["queries"]
@@ -128,8 +146,11 @@ class GridSettings(SettingsGroup):
             "budget": self.budget is not None,
             "black_boxes": bool(self.black_boxes),
             "queries": self.queries != QUERIES,
+            "answers": self.answers is not None,
+            "judge": self.judge is not None,
         }
-        return self.model_dump(exclude={name for name, said in later.items() if not said})
+        found = self.model_dump(exclude={name for name, said in later.items() if not said})
+        return found | ({"judge": self.judge.identity} if self.judge else {})
 
     def _values(self, name: str) -> list[Any]:
         value = getattr(self, name)

@@ -24,7 +24,7 @@ from exam_gen import (
 )
 from exam_gen.drafting import TOKENS, Fact, facts
 from examcore import Chunk, Progress, Prompt, Question, duration
-from rag import BlackBoxSpec, LlmSpec, ModelSettings, Shot, computes_w8a8, exam_prompt, weights
+from rag import BlackBoxSpec, LlmSpec, Mode, ModelSettings, Shot, computes_w8a8, exam_prompt, weights
 from rag.servers import ServerOptions, is_server
 from ragexam._config import Config
 from ragexam._corpus_table import CHARACTERS_PER_TOKEN, cut_corpus
@@ -63,6 +63,8 @@ SERVER_SECONDS = 1.5
 """What one request to a server takes, a guess: hosted ones differ by a factor of three either way."""
 CHUNKS_PER_SURVIVOR, QUESTION_TOKENS = 2.0, 110
 """Chunks tried for one question that is written in one request, and the tokens it is written in: guesses, too."""
+TEXT_TOKENS = 25
+"""Tokens of an answer in free text, as the embedded models write it."""
 LETTERS_TOKENS = 3
 """A letter, and what may stand around it."""
 
@@ -190,7 +192,12 @@ def estimate_run(config: Config, progress: Progress) -> RunEstimate:
     with progress.step("what can be asked about"):
         stock = material(config, chunks)
     writing, verifying = write_work(config, chunks, machine, stock)
-    sitting = [sit_work(spec, config, chunks, machine) for spec in config.grid.grid.llms]
+    modes = config.grid.grid.answers
+    sitting = [
+        sit_work(spec, mode, config, chunks, machine)
+        for spec in config.grid.grid.llms
+        for mode in modes or (spec.answers,)
+    ]
     sitting += [ask_work(spec, config) for spec in config.grid.grid.black_boxes]
     fitting = NUTS_SECONDS if config.fit.method == "nuts" else 1.0
     load = round(os.getloadavg()[0] / (os.cpu_count() or 1), 2)
@@ -293,8 +300,8 @@ def write_work(
     return writing, _work(verifier, load, seconds)
 
 
-def sit_work(spec: LlmSpec, config: Config, chunks: Sequence[Chunk], machine: Machine | None) -> Work:
-    """What one examinee reads for its share of the grid."""
+def sit_work(spec: LlmSpec, mode: Mode, config: Config, chunks: Sequence[Chunk], machine: Machine | None) -> Work:
+    """What one examinee reads, and writes where it does, for its share of the grid in one mode."""
     example = Question("example", "x" * 90, ("x" * 12,) * 4, 0)
     shot = Shot(example.stem, example.answer)
     sample = list(chunks[:: max(1, len(chunks) // SAMPLE)])
@@ -303,15 +310,20 @@ def sit_work(spec: LlmSpec, config: Config, chunks: Sequence[Chunk], machine: Ma
     several = max(1, sum(searching.values()))
     new = (1 + FOUND_ANEW * (several - 1)) / several
     prompts = tokens = 0.0
-    for one in (pipeline for pipeline in grid.pipelines if pipeline.llm == spec.name):
+    for one in grid.pipelines:
+        if one.llm != spec.name or one.answers not in (None, mode):
+            continue
         passages = (one.passages or config.grid.sitting(0).k) if searching[one.retriever] else 0
         made = [exam_prompt(example, [chunk] * passages, [shot] * one.shots) for chunk in sample]
         share = new if passages else 1.0
         prompts += share
         tokens += share * fmean(map(_tokens, made))
-    by_letters = spec.answers == "letters"
-    load = _choosing(spec, round(config.exam.questions * prompts), tokens / prompts, 4, by_letters=by_letters)
-    return _work(spec, load, _reading(spec, load.read, machine))
+    asked, mean = round(config.exam.questions * prompts), tokens / prompts
+    load = _choosing(spec, asked, mean, 4, by_letters=mode == "letters")
+    if mode == "text":
+        load = Load(asked, round(asked * mean), asked * TEXT_TOKENS, asked)
+    decoding = 0.0 if machine is None else load.written * parameters(spec.model) / _speed(spec) * 2 / machine.bytes
+    return _work(spec, load, _reading(spec, load.read, machine) + decoding)
 
 
 def ask_work(spec: BlackBoxSpec, config: Config) -> Work:

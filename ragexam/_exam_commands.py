@@ -108,6 +108,29 @@ def validity(
     show_result(validity_of_run(run, users, Progress(quiet=quiet)), as_json=as_json)
 
 
+@exam_app.command(epilog="Example: ragexam answers runs/quickstart --sheet sheet.jsonl")
+def answers(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder with answers in free text.")],
+    sheet: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write answers to label by hand, without their grades.")
+    ] = None,
+    size: Annotated[int, typer.Option(min=1, help="How many answers a sheet has.")] = 100,
+    labels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A sheet with labels; kept as answer_labels.jsonl.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Show the answers in free text: right, wrong, declined.
+
+    How they were graded, and how far that agrees with labels given by hand.
+    """
+    from ragexam._free_text_answers import free_text_of, write_answer_sheet
+
+    found = free_text_of(run, labels)
+    show_result(found if sheet is None else write_answer_sheet(found, sheet, size, seed), as_json=as_json)
+
+
 @exam_app.command(epilog="Example: ragexam export runs/quickstart --to lm-eval --out tasks")
 def export(
     exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],

@@ -53,7 +53,7 @@ from ragexam._config import Config, ExamConfig, GridSettings
 from ragexam._corpus_table import CorpusTable, corpus_table
 from ragexam._exam_table import exam_table
 from ragexam._measure import fit_run, prune_run
-from ragexam._outcomes import TrafficByName, examinee_factories, left_out, mixed_mode_warnings, outcome
+from ragexam._outcomes import TrafficByName, examinee_factories, judge_answers, left_out, mixed_mode_warnings, outcome
 from ragexam._retrieval import Library, retrieval_step
 from ragexam._run_results import SittingResult, WritingResult
 from ragexam._steps import Steps
@@ -72,7 +72,7 @@ def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) ->
     """Do what is left to do of a run and return what was found in it; `engine` says where it is sat."""
     with _opened(config, progress) as steps:
         if steps.record.fingerprint("answers") is None:
-            prepare_models(config.grid.models, config.grid.grid.examinees, progress)
+            prepare_models(config.grid.models, config.grid.examinees, progress)
         exam = write_steps(steps, config)
         _set_aside_answers(steps.folder, exam, progress)
         library = Library(steps.folder, exam, config.grid)
@@ -128,7 +128,7 @@ def run_sitting(
     with folder.held():
         _place_exam(source, exam, folder)
         _require_examples(source.shots, len(read_pool(folder.shots)), grid)
-        prepare_models(grid.models, grid.grid.examinees, progress)
+        prepare_models(grid.models, grid.examinees, progress)
         record = RunRecord.open(folder)
         record.content.setdefault("configuration", {})["grid"] = grid.model_dump(mode="json")
         steps = Steps(folder, record, progress)
@@ -197,7 +197,7 @@ def sit_step(steps: Steps, library: Library, seed: int, engine: EngineOptions = 
 
     def answer(report: ReportProgress) -> None:
         pool = read_pool(folder.shots)
-        warned = mixed_mode_warnings(grid.grid.modes)
+        warned = mixed_mode_warnings(grid.grid)
         for warning in warned:
             steps.progress.say(f"warning: {warning}")
         heard: TrafficByName = {}
@@ -208,8 +208,9 @@ def sit_step(steps: Steps, library: Library, seed: int, engine: EngineOptions = 
         )
         with AnswerStore(folder.answers) as store, open_engine(engine, steps.progress.say) as at_work:
             sit(sitting, store, progress=report, engine=at_work)
+            judge_answers(grid, exam, store, steps.progress)
             store.to_responses_csv(folder.responses, exam, grid.grid.pipelines)
-            steps.record.content["sitting"] = told = outcome(grid.grid, store, heard)
+            steps.record.content["sitting"] = told = outcome(grid, store, heard)
         for note in told["notes"]:
             if note not in warned:
                 steps.progress.say(f"note: {note}")

@@ -18,7 +18,7 @@ from ragexam._exam_commands import Overrides, exam_app
 TASKS = {
     "Set up": ("init", "estimate", "run", "doctor"),
     "Write an exam": ("corpus", "generate", "filter", "statistics", "classify", "assemble", "diff"),
-    "Sit it": ("sit", "retrieval", "validity"),
+    "Sit it": ("sit", "retrieval", "validity", "answers"),
     "Measure": (
         *("fit", "prune", "check", "dif", "information", "score", "adaptive", "link", "compare", "power"),
         *("components", "d-study", "effects", "held-out"),

@@ -1,1 +1,5 @@
-"""Passages graded by models: prompts, replies, verification, readers."""
+"""Passages and answers graded by models: prompts, replies, verification, readers, a judge of free-text answers."""
+
+from grading.graders._answer_judge import AnswerJudge, GivenAnswer
+
+__all__ = ["AnswerJudge", "GivenAnswer"]

@@ -1,6 +1,7 @@
 """Ways to answer: by log-likelihood, by letters, or by a third-party system; with prompts, tasks and scoring."""
 
 from rag.answering._black_box import build_black_box
-from rag.answering._letters import LetterExaminee
+from rag.answering._choice_parsing import read_choice
+from rag.answering._replies import FORMS, LETTERS, ReplyExaminee
 
-__all__ = ["LetterExaminee", "build_black_box"]
+__all__ = ["FORMS", "LETTERS", "ReplyExaminee", "build_black_box", "read_choice"]

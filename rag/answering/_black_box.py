@@ -1,8 +1,10 @@
 """Black boxes as examinees: send the question, receive a choice or a text.
 
 Over HTTP, `{"question": ..., "choices": [...]}` is answered with `{"choice": index or letter}` or `{"answer": text}`.
+Either may come with `"passages"` (or `"citations"`), the passages that were read, as ids, texts or objects with an id.
 In Python, a function of question and choices (or of the question alone) returns the same, or the index or text itself.
-Indexes count from 0. A text names a choice by the rules of `_choice_parsing`; no language model judges it.
+Indexes count from 0. A text names a choice by the rules of `_choice_parsing`, or of `_free_text` where the choices were
+not shown.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 from examcore import (
     LONE_SURROGATE,
@@ -33,6 +35,7 @@ from rag._third_party import (
 from rag.answering import _choice_parsing as reading
 from rag.answering._choice_parsing import MAX_READ_CHARACTERS, read_choice
 from rag.answering._examinees import NO_CHOICE, Examinee, TaskAnswer, TaskFailure, timed
+from rag.answering._free_text import FREE_TEXT_READING_VERSION, read_free_text
 from rag.answering._letters import require_letters
 from rag.answering._tasks import Task
 from rag.grid._specs import BlackBoxSpec
@@ -47,8 +50,16 @@ from rag.servers._transport import (
     refusal_error,
 )
 
-ReadReply = tuple[int, str]
-"""The choice a reply names (`NO_CHOICE` for none), and what was written."""
+MOST_PASSAGES = 100
+"""Passages that are kept of those a reply names."""
+
+
+class ReadReply(NamedTuple):
+    """The choice a reply names (`NO_CHOICE` for none, `ABSTAINED`), what was written, and the passages it names."""
+
+    chosen: int
+    written: str
+    passages: tuple[str, ...] = ()
 
 
 def build_black_box(spec: BlackBoxSpec) -> Examinee:
@@ -81,7 +92,7 @@ class HttpBlackBox:
                 if isinstance(found, NoReply):
                     yield TaskFailure(place, found.reason)
                 else:
-                    yield _task_answer(place, *found, seconds)
+                    yield _task_answer(place, found, seconds)
         except RefusedError as error:
             raise refusal_error(self._spec.description, tasks[error.place].question.id, error) from None
 
@@ -125,7 +136,7 @@ class PythonBlackBox:
                 yield TaskFailure(place, str(error))
             else:
                 self._failed_in_a_row = 0
-                yield _task_answer(place, *parsed, time.perf_counter() - began)
+                yield _task_answer(place, parsed, time.perf_counter() - began)
 
     def _call(self, question: Question) -> object:
         given = (question.stem, question.choices) if self._shown else (question.stem,)
@@ -146,27 +157,37 @@ class PythonBlackBox:
 def read_reply(reply: object, choices: Sequence[str], *, letters: bool = True) -> ReadReply:
     """The choice that a reply names: `{"choice": ...}`, `{"answer": ...}`, or either of them by itself.
 
-    A number is an index from 0; null names no choice. Raises ValueError for any other reply and for an index outside
-    the choices.
+    A number is an index from 0; null names no choice. `letters`: whether the choices were shown. Raises ValueError for
+    any other reply and for an index outside the choices.
     """
     if isinstance(reply, Mapping):
-        named, text = reply.get("choice"), reply.get("answer")
+        named, text, passages = reply.get("choice"), reply.get("answer"), _passages(reply)
         if "choice" not in reply and not isinstance(text, str):
             raise ValueError("a reply with neither 'choice' nor 'answer'")
         if "choice" in reply and (named is not None or not isinstance(text, str)):
-            index, written = read_reply(named, choices)
-            return index, _written(text) if isinstance(text, str) else written
-        reply = text
+            found = read_reply(named, choices)
+            return ReadReply(found.chosen, _written(text) if isinstance(text, str) else found.written, passages)
+        return read_reply(text, choices, letters=letters)._replace(passages=passages)
     if reply is None:
-        return NO_CHOICE, ""
+        return ReadReply(NO_CHOICE, "")
     if isinstance(reply, Integral) and not isinstance(reply, bool):
         index = int(reply)
         if not 0 <= index < len(choices):
             raise ValueError(f"a reply of choice {excerpt(str(index))}; wanted an index from 0 to {len(choices) - 1}")
-        return index, str(index)
+        return ReadReply(index, str(index))
     if isinstance(reply, str):
-        return read_choice(reply, choices, letters=letters), _written(reply)
+        return ReadReply(read_choice(reply, choices) if letters else read_free_text(reply, choices), _written(reply))
     raise ValueError(f"a reply of {type(reply).__name__} {excerpt(repr(reply))}; wanted an index, a letter or a text")
+
+
+def _passages(reply: Mapping[str, Any]) -> tuple[str, ...]:
+    """The ids (else texts) of the passages that a reply names; ValueError for another form."""
+    given = reply.get("passages") or reply.get("citations") or ()
+    listed = given if isinstance(given, list | tuple) else [given]
+    found = [one.get("id", one.get("text")) if isinstance(one, Mapping) else one for one in listed]
+    if not all(isinstance(one, str | int) and not isinstance(one, bool) for one in found):
+        raise ValueError(f"passages of {excerpt(repr(given))}; wanted a list of ids, texts or objects with an id")
+    return tuple(_written(str(one)) for one in found[:MOST_PASSAGES])
 
 
 def _written(text: str) -> str:
@@ -212,8 +233,9 @@ def check_black_box(spec: BlackBoxSpec) -> None:
 
 
 def _settings(*, shown: bool) -> dict[str, object]:
-    return {"answers": "endpoint", "choices": shown, "reading": reading.CHOICE_PARSING_VERSION}
+    version = reading.CHOICE_PARSING_VERSION if shown else FREE_TEXT_READING_VERSION
+    return {"answers": "endpoint", "choices": shown, "reading": version}
 
 
-def _task_answer(place: int, chosen: int, written: str, seconds: float) -> TaskAnswer:
-    return TaskAnswer(place, chosen, Likelihoods((), (), 0), (), seconds, written)
+def _task_answer(place: int, found: ReadReply, seconds: float) -> TaskAnswer:
+    return TaskAnswer(place, found.chosen, Likelihoods((), (), 0), (), seconds, found.written, passages=found.passages)

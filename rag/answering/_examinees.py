@@ -18,14 +18,17 @@ Item = TypeVar("Item")
 
 NO_CHOICE = -1
 """The examinee answered without choosing one of the choices, which counts as wrong."""
+ABSTAINED = -2
+"""The examinee said that it cannot answer, which is not right either."""
 
 
 class TaskAnswer(NamedTuple):
     """An examinee's answer to one task.
 
-    `place`: the task's index among those it was given. `chosen`: the index of a choice, or `NO_CHOICE`. `likelihoods`
-    and `unconditional` are empty for examinees that give none. `reply`: the text written, if any. `read`: how many of
-    the task's passages were in the prompt (None: all). `cut`: how many of their characters were left out.
+    `place`: the task's index among those it was given. `chosen`: the index of a choice, `NO_CHOICE` or `ABSTAINED`.
+    `likelihoods` and `unconditional` are empty for examinees that give none. `reply`: the text written, if any. `read`:
+    how many of the task's passages were in the prompt (None: all). `cut`: how many of their characters were left out.
+    `passages`: what a system of one's own says that it read.
     """
 
     place: int
@@ -36,6 +39,7 @@ class TaskAnswer(NamedTuple):
     reply: str = ""
     read: int | None = None
     cut: int = 0
+    passages: tuple[str, ...] = ()
 
 
 class TaskFailure(NamedTuple):

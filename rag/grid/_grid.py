@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, ValidationError, model_validator
 
 from examcore import first_setting_fault
 from rag._models import SettingsGroup
-from rag.grid._pipeline import FACTORS, OWN_FACETS, Pipeline
+from rag.grid._pipeline import OWN_FACETS, Mode, Pipeline
 from rag.grid._specs import BlackBoxSpec, LlmSpec, RetrieverSpec
 from rag.retrieval._kinds import BOUNDS
 
@@ -44,6 +44,14 @@ def _kinds(value: Any) -> tuple[str, ...]:
     return tuple(values)
 
 
+def _modes(value: Any) -> Any:
+    """Distinct modes; one alone stands for a list of one, none where the grid does not cross them."""
+    values = [] if value is None else value if isinstance(value, list | tuple) else [value]
+    if len({str(one) for one in values}) < len(values):
+        raise ValueError("wanted distinct modes")
+    return tuple(values)
+
+
 class Grid(SettingsGroup):
     """All combinations of language models, retrievers and numbers of shots, and of the `FACTORS` that are given.
 
@@ -56,6 +64,7 @@ class Grid(SettingsGroup):
     passages: Factor = ()
     budget: Factor = ()
     queries: Annotated[tuple[str, ...], BeforeValidator(_kinds)] = ()
+    answers: Annotated[tuple[Mode, ...], BeforeValidator(_modes)] = ()
     black_boxes: Annotated[tuple[BlackBoxSpec, ...], BeforeValidator(lambda value: () if value is None else value)] = ()
 
     @model_validator(mode="after")
@@ -64,6 +73,8 @@ class Grid(SettingsGroup):
             for key, entries in (("llms", self.llms), ("retrievers", self.retrievers)):
                 if not entries:
                     raise ValueError(f"{key}: no entry; wanted a list with at least one")
+        if self.answers and (own := [one.name for one in self.llms if "answers" in one.model_fields_set]):
+            raise ValueError(f"answers: {', '.join(own)} has its own; wanted those of the grid or those of its models")
         _check_distinct("llms", [one.name for one in self.examinees])
         _check_distinct("retrievers", [one.name for one in self.retrievers] + [OWN_FACETS] * bool(self.black_boxes))
         return self
@@ -75,8 +86,9 @@ class Grid(SettingsGroup):
 
     @property
     def modes(self) -> dict[str, str]:
-        """How each examinee answers: by `likelihood`, by `letters`, or as an `endpoint` does."""
-        return {one.name: one.answers for one in self.llms} | {one.name: "endpoint" for one in self.black_boxes}
+        """How each examinee of the pipelines answers: `likelihood`, `letters`, `text`, or as an `endpoint` does."""
+        named = {one.name: one.answers for one in self.examinees}
+        return {one.examinee: one.answers or named[one.llm] for one in self.pipelines}
 
     @property
     def pipelines(self) -> tuple[Pipeline, ...]:
@@ -86,15 +98,17 @@ class Grid(SettingsGroup):
         first levels, so that it does not count as several examinees that always agree.
         """
         crossed = tuple(
-            Pipeline(model.name, retriever.name, shots, passages, budget, queries)
+            Pipeline(model.name, retriever.name, shots, passages, budget, queries, answers)
             for model in self.llms
             for retriever in self.retrievers
             for shots in self.shots
             for passages in _levels(self.passages, retriever)
             for budget in _levels(self.budget, retriever)
             for queries in _levels(self.queries, retriever)
+            for answers in self.answers or (None,)
         )
-        first: dict[str, Any] = {name: values[0] for name in FACTORS if (values := getattr(self, name))}
+        reading = ("passages", "budget", "queries")
+        first: dict[str, Any] = {name: values[0] for name in reading if (values := getattr(self, name))}
         return (*crossed, *(Pipeline(one.name, OWN_FACETS, 0, **first) for one in self.black_boxes))
 
     @property

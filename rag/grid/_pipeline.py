@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+Mode = Literal["likelihood", "letters", "text"]
+"""How a language model answers: choices by their log-likelihoods, the letter of a choice, or its own words."""
 
 FACETS = ("llm", "retriever", "icl")
 """The facet columns of every response table, in order."""
 
-FACTORS = ("passages", "budget", "queries")
-"""Further facet columns, for grids that cross the number of passages, their length, or what retrievers search for."""
+FACTORS = ("passages", "budget", "queries", "answers")
+"""Further facet columns, for grids that cross the number of passages, their length, what retrievers search for, or how
+models answer."""
 
-_MARKS = {"passages": "k", "budget": "b", "queries": "q-"}
+_MARKS = {"passages": "k", "budget": "b", "queries": "q-", "answers": "a-"}
 
 OWN_FACETS = "own"
 """The retriever of black boxes in every table: each brings its own."""
@@ -20,8 +26,8 @@ OWN_FACETS = "own"
 class Pipeline:
     """One examinee: a language model, a retriever (both by their names in the grid) and a number of shots.
 
-    `passages` (how many it reads), `budget` (their characters) and `queries` (the kind that its retriever searches for)
-    are None unless the grid crosses them; then the settings of the sitting hold.
+    `passages` (how many it reads), `budget` (their characters), `queries` (the kind that its retriever searches for)
+    and `answers` (its mode) are None unless the grid crosses them; then the settings of sitting and model hold.
     """
 
     llm: str
@@ -30,22 +36,27 @@ class Pipeline:
     passages: int | None = None
     budget: int | None = None
     queries: str | None = None
+    answers: Mode | None = None
 
     @property
     def id(self) -> str:
-        """The name its answers are stored under: `smollm2-135m+bm25+icl2`; if crossed, `+k3`, `+b2000`, `+q-stem`."""
-        return "+".join([self.llm, self.retriever, f"icl{self.shots}", *self._marks])
+        """The name its answers are stored under: `smollm2-135m+bm25+icl2`, with crossed factors `+k3+b2000+a-text`."""
+        return "+".join([self.llm, self.retriever, f"icl{self.shots}", *self._marks(FACTORS)])
+
+    @property
+    def examinee(self) -> str:
+        """Who answers: `smollm2-135m`, or where the grid crosses modes `smollm2-135m+a-text`."""
+        return "+".join([self.llm, *self._marks(("answers",))])
 
     @property
     def reading(self) -> str:
         """What its passages depend on: `bm25`, or `bm25-k3-b2000`."""
-        return "-".join([self.retriever, *self._marks])
+        return "-".join([self.retriever, *self._marks(("passages", "budget", "queries"))])
 
     @property
     def factors(self) -> dict[str, int | str]:
         """Its level in each further factor."""
-        levels = {"passages": self.passages, "budget": self.budget, "queries": self.queries}
-        return {name: level for name, level in levels.items() if level is not None}
+        return {name: level for name in FACTORS if (level := getattr(self, name)) is not None}
 
     @property
     def facets(self) -> dict[str, str]:
@@ -53,6 +64,5 @@ class Pipeline:
         named = {"llm": self.llm, "retriever": self.retriever, "icl": str(self.shots)}
         return named | {name: str(level) for name, level in self.factors.items()}
 
-    @property
-    def _marks(self) -> list[str]:
-        return [f"{_MARKS[name]}{level}" for name, level in self.factors.items()]
+    def _marks(self, factors: Sequence[str]) -> list[str]:
+        return [f"{_MARKS[name]}{level}" for name, level in self.factors.items() if name in factors]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from examcore import Chunk, LanguageModel
 from rag._models import SettingsGroup, load_model
 from rag._third_party import HTTP_PREFIXES, PYTHON_PREFIX, default_name, has_module_and_name
+from rag.grid._pipeline import Mode
 from rag.retrieval._kinds import KINDS, PRESETS, RetrieverParts, build_retriever, check_kind, is_third_party, parts_of
 from rag.retrieval._protocol import Retriever
 from rag.servers._options import ServerOptions, check_service_url, is_server, parse_address
@@ -62,7 +63,7 @@ class GridEntry(SettingsGroup):
 class LlmSpec(GridEntry):
     """A language model of the grid: the name it goes by, what `load_model` takes, and how it answers.
 
-    `answers`: by log-likelihoods (`LikelihoodExaminee`) or by letters (`LetterExaminee`).
+    `answers`: by log-likelihoods (`LikelihoodExaminee`), by letters, or in free text (`ReplyExaminee`).
     """
 
     main_field: ClassVar[str] = "model"
@@ -72,7 +73,7 @@ class LlmSpec(GridEntry):
     dtype: Text = "auto"
     device: Text = "auto"
     chat: YesOrNo = True
-    answers: Literal["likelihood", "letters"] = "likelihood"
+    answers: Mode = "likelihood"
     server: ServerOptions | None = None
 
     @model_validator(mode="after")
@@ -188,6 +189,11 @@ class BlackBoxSpec(GridEntry):
     def seconds(self) -> float:
         """Seconds that a function has for a question."""
         return ServerOptions.timeout if self.timeout is None else self.timeout
+
+    @property
+    def answers(self) -> str:
+        """How it answers: as an `endpoint` that chooses, or in `text` where it is not shown the choices."""
+        return "endpoint" if self.choices else "text"
 
     @property
     def identity(self) -> dict[str, object]:

@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from examcore import Exam, FailedError, write_text
 from rag.grid._pipeline import FACETS, FACTORS, Pipeline
 
-VERSION = 3
+VERSION = 4
 """Of the schema; kept as SQLite's `user_version`."""
 
 SCHEMA = """
@@ -38,12 +38,21 @@ CREATE TABLE answers (
     PRIMARY KEY (exam, pipeline, question)
 ) WITHOUT ROWID;
 """
+JUDGMENTS = """
+CREATE TABLE judgments (
+    exam TEXT NOT NULL, pipeline TEXT NOT NULL, question TEXT NOT NULL,
+    chosen INTEGER NOT NULL, correct INTEGER NOT NULL, judge TEXT NOT NULL,
+    PRIMARY KEY (exam, pipeline, question)
+) WITHOUT ROWID;
+"""
+"""What a judge makes of replies whose choice no rule can tell; it goes before what `answers` says."""
 
 UPGRADES = (
     "ALTER TABLE answers ADD COLUMN reply TEXT NOT NULL DEFAULT '';",
     "ALTER TABLE answers ADD COLUMN cut INTEGER NOT NULL DEFAULT 0;",
+    JUDGMENTS,
 )
-"""The step from version 1 to 2, and from 2 to 3."""
+"""The step from version 1 to 2, from 2 to 3, and from 3 to 4."""
 
 LISTS = ("log_likelihoods", "choice_tokens", "unconditional", "passages")
 """Columns that hold JSON."""
@@ -57,7 +66,8 @@ class Answer:
     both, and `normalization`, are empty if the examinee gives none. `chosen` is -1 if no choice was chosen. `passages`
     are the ids of the chunks in the prompt, best first; `cut` counts the characters of passages that were left out of a
     prompt that was too long. `seconds` is this answer's share of its prompt's time; `reply` is the text written, if
-    any.
+    any, and `judge` who says which choice it states, where no rule does. `chosen` is -2 where it says that it cannot
+    answer.
     """
 
     pipeline: str
@@ -73,19 +83,41 @@ class Answer:
     seconds: float
     reply: str = ""
     cut: int = 0
+    judge: str = ""
 
 
-COLUMNS = tuple(one.name for one in fields(Answer))
+COLUMNS = tuple(one.name for one in fields(Answer) if one.name != "judge")
 """The columns of an answer, after that of its exam."""
+_JUDGED = "answers LEFT JOIN judgments USING (exam, pipeline, question)"
+_CHOSEN = "ifnull(judgments.chosen, answers.chosen)"
+_CORRECT = "ifnull(judgments.correct, answers.correct)"
+_READ = ", ".join({"chosen": _CHOSEN, "correct": _CORRECT}.get(one, one) for one in COLUMNS)
 
 
 class PipelineOutcome(NamedTuple):
-    """Counts of one pipeline's answers: all, right, without a choice, and to a shortened prompt."""
+    """Counts of one pipeline's answers: all, right, without a choice, to a shortened prompt, and declined."""
 
     answered: int
     right: int
     unparsed: int
     truncated: int
+    abstained: int
+
+
+class UnclearReply(NamedTuple):
+    """A reply whose choice no rule can tell."""
+
+    pipeline: str
+    question: str
+    reply: str
+
+
+class JudgedReply(NamedTuple):
+    """What a judge says that a reply states: the index of a choice, -1 for none of them, -2 for no answer at all."""
+
+    pipeline: str
+    question: str
+    chosen: int
 
 
 class AnswerStore:
@@ -160,13 +192,40 @@ class AnswerStore:
 
     def answers(self) -> list[Answer]:
         """All answers, by pipeline and question id."""
-        rows = self._rows(f"SELECT {', '.join(COLUMNS)} FROM answers ORDER BY pipeline, question")
+        rows = self._rows(f"SELECT {_READ}, ifnull(judge, '') FROM {_JUDGED} ORDER BY pipeline, question")
         return [_answer(row) for row in rows]
+
+    def unclear(self, exam: Exam, judge: str) -> list[UnclearReply]:
+        """The free-text replies whose choice no rule can tell and this judge has not judged."""
+        asked = self.free_text()
+        rows = self._rows(
+            "SELECT pipeline, question, reply FROM answers WHERE exam = ? AND chosen = -1 AND reply <> '' "
+            "AND NOT EXISTS (SELECT 1 FROM judgments j WHERE (j.exam, j.pipeline, j.question) = "
+            "(answers.exam, answers.pipeline, answers.question) AND judge = ?) ORDER BY pipeline, question",
+            exam.hash,
+            judge,
+        )
+        return [UnclearReply(*row) for row in rows if row[0] in asked]
+
+    def judge(self, judge: str, judgments: Sequence[JudgedReply], exam: Exam) -> None:
+        """Write judgments, all or none, in place of those of other judges. Raises ValueError before `begin`."""
+        self._writing()
+        keys = {one.id: one.key for one in exam.questions}
+        rows = [(self._exam, *one, one.chosen == keys[one.question], judge) for one in judgments]
+        with self._explained(), self._db:
+            self._db.executemany("INSERT OR REPLACE INTO judgments VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def withdraw_judgments(self, judge: str = "") -> None:
+        """Take out the judgments of all judges but this one. Raises ValueError before `begin`."""
+        self._writing()
+        with self._explained(), self._db:
+            self._db.execute("DELETE FROM judgments WHERE exam = ? AND judge <> ?", (self._exam, judge))
 
     def outcomes(self) -> dict[str, PipelineOutcome]:
         """The counts of each pipeline that has answered any question, by its id."""
         rows = self._rows(
-            "SELECT pipeline, count(*), sum(correct), sum(chosen < 0), sum(cut > 0) FROM answers GROUP BY pipeline"
+            f"SELECT pipeline, count(*), sum({_CORRECT}), sum({_CHOSEN} = -1), sum(cut > 0), sum({_CHOSEN} = -2) "
+            f"FROM {_JUDGED} GROUP BY pipeline"
         )
         return {str(name): PipelineOutcome(*counts) for name, *counts in rows}
 
@@ -179,6 +238,16 @@ class AnswerStore:
         """The pipelines that have started to answer, by id."""
         rows = self._rows("SELECT llm, retriever, icl, settings FROM pipelines ORDER BY pipeline")
         return [Pipeline(*names, **json.loads(settings).get("factors", {})) for *names, settings in rows]
+
+    def free_text(self) -> set[str]:
+        """The ids of pipelines that answer in free text: models that write, and systems that are shown no choices."""
+        models = {one.id: self.settings(one.id).get("model") for one in self.pipelines()}
+        shown = {"answers": "endpoint", "choices": False}
+        return {
+            name
+            for name, one in models.items()
+            if isinstance(one, dict) and (one.get("answers") == "text" or one.items() >= shown.items())
+        }
 
     def settings(self, pipeline: str) -> dict[str, object]:
         """The settings under which a pipeline has answered; empty if it has not."""
@@ -194,7 +263,7 @@ class AnswerStore:
 
     def scores(self, exam: Exam) -> dict[tuple[str, str], int]:
         """1 for right and 0 for wrong, by pipeline id and question id, for all answered questions."""
-        rows = self._rows("SELECT pipeline, question, correct FROM answers WHERE exam = ?", exam.hash)
+        rows = self._rows(f"SELECT pipeline, question, {_CORRECT} FROM {_JUDGED} WHERE exam = ?", exam.hash)
         return {(pipeline, question): correct for pipeline, question, correct in rows}
 
     def close(self) -> None:
@@ -221,7 +290,7 @@ class AnswerStore:
         if self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise ValueError(f"{self.path}: another program's database; wanted an answer store")
         self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+        self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} {JUDGMENTS} PRAGMA user_version = {VERSION}; COMMIT;")
 
     def _second_writer(self) -> FailedError:
         return FailedError(f"{self.path}: another process is writing answers; wanted one writer at a time")
@@ -303,7 +372,7 @@ def _row(answer: Answer) -> list[object]:
 
 
 def _answer(row: Sequence[Any]) -> Answer:
-    found = dict(zip(COLUMNS, row, strict=True))
+    found = dict(zip((*COLUMNS, "judge"), row, strict=True))
     lists = {name: tuple(json.loads(found[name])) for name in LISTS}
     return Answer(**{**found, **lists, "correct": bool(found["correct"])})
 

@@ -66,10 +66,10 @@ class SittingSettings:
 class Sitting:
     """An exam, who sits it, and what they need.
 
-    `models` and `retrievers` go by their names in the pipelines. A model is built only when it has something to answer,
-    one at a time: a language model, whose log-likelihoods choose, or any other `Examinee`. The retrievers search
-    `chunks`; examples are drawn from the questions of `pool`. `identities` describes what a name stands for (a model's
-    path, a retriever's encoder) and is stored with the settings.
+    `models` go by the `examinee` of the pipelines, `retrievers` by their names in them. A model is built only when it
+    has something to answer, one at a time: a language model, whose log-likelihoods choose, or any other `Examinee`. The
+    retrievers search `chunks`; examples are drawn from the questions of `pool`. `identities` describes what a name
+    stands for (a model's path, a retriever's encoder) and is stored with the settings.
     """
 
     exam: Exam
@@ -83,9 +83,9 @@ class Sitting:
 
     def __post_init__(self) -> None:
         for pipeline in self.pipelines:
-            if pipeline.llm not in self.models:
+            if pipeline.examinee not in self.models:
                 known = ", ".join(self.models)
-                raise ValueError(f"pipeline {pipeline.id}: no model {pipeline.llm!r}; wanted one of {known}")
+                raise ValueError(f"pipeline {pipeline.id}: no model {pipeline.examinee!r}; wanted one of {known}")
             if pipeline.retriever not in self.retrievers:
                 known = ", ".join(self.retrievers)
                 raise ValueError(f"pipeline {pipeline.id}: no retriever {pipeline.retriever!r}; wanted one of {known}")
@@ -137,14 +137,14 @@ def sit(
     total = len(sitting.exam) * len(sitting.pipelines)
     done, failed = total - len(pending), FailedPrompts()
     passages = PassageLookup(sitting.retrievers, sitting.settings.limits)
-    for llm in dict.fromkeys(pipeline.llm for pipeline, _ in pending):
-        mine = [(pipeline, question) for pipeline, question in pending if pipeline.llm == llm]
+    for name in dict.fromkeys(pipeline.examinee for pipeline, _ in pending):
+        mine = [(pipeline, question) for pipeline, question in pending if pipeline.examinee == name]
         tasks = tasks_of(sitting.exam, mine, passages, shots)
-        with engine(sitting.models[llm], sitting.settings.normalization) as examinee:
+        with engine(sitting.models[name], sitting.settings.normalization) as examinee:
             store.settle({one: {"model": dict(examinee.settings)} for one, _ in mine})
             examinee.check(tasks)
             report(done, total)
-            for task, result in _results(examinee, tasks, sitting.description(llm), failed):
+            for task, result in _results(examinee, tasks, sitting.description(name), failed):
                 store.add(*_answers(task, result, sitting.settings.normalization))
                 done += len(task.pipelines)
                 report(done, total)
@@ -184,7 +184,7 @@ def _answers(task: Task, result: TaskAnswer, normalization: str) -> Iterator[Ans
             log_likelihoods=result.likelihoods.sums,
             choice_tokens=result.likelihoods.tokens,
             unconditional=result.unconditional,
-            passages=task.passages[: result.read],
+            passages=result.passages or task.passages[: result.read],
             prompt_tokens=result.likelihoods.prompt_tokens,
             seconds=result.seconds / len(task.pipelines),
             reply=result.reply,

@@ -33,8 +33,9 @@ class Origin(NamedTuple):
             raise ValueError(f"{place}: answers exam {shown_json(found)}; wanted exam {exam.hash}")
         factors = {name: fields[name] for name in FACTORS if fields.get(name) is not None}
         for name, level in factors.items():
-            if not (isinstance(level, str) and level if name == "queries" else _is_count(level, 1)):
-                wanted = "a kind of queries" if name == "queries" else "a whole number from 1"
+            is_named = name in ("queries", "answers")
+            if not (isinstance(level, str) and level if is_named else _is_count(level, 1)):
+                wanted = f"a kind of {name}" if is_named else "a whole number from 1"
                 raise ValueError(f"{place}: {name} is {shown_json(level)}; wanted {wanted}")
         return cls(found, retriever, icl, **factors)  # type: ignore[arg-type]
 

@@ -1,7 +1,18 @@
 """The report: one self-contained page about a run, and the numbers it is judged by."""
 
+from ragexam.report._free_text import LABELS, FreeTextAnswers, read_free_text, read_hand_labels
 from ragexam.report._page import write_report
 from ragexam.report._run_figures import draw_costs, draw_retrieval
 from ragexam.report._run_findings import RunFindings, analyse_run
 
-__all__ = ["RunFindings", "analyse_run", "draw_costs", "draw_retrieval", "write_report"]
+__all__ = [
+    "LABELS",
+    "FreeTextAnswers",
+    "RunFindings",
+    "analyse_run",
+    "draw_costs",
+    "draw_retrieval",
+    "read_free_text",
+    "read_hand_labels",
+    "write_report",
+]

@@ -18,8 +18,10 @@ FACET_NAMES: Mapping[str, str] = {
     "passages": "number of passages",
     "budget": "passage budget",
     "queries": "kind of queries",
+    "answers": "way of answering",
     SYSTEM: "whole system",
 }
+MODE_NAMES = {"likelihood": "choosing by likelihood", "letters": "choosing by letter", "text": "free text"}
 
 
 def facet_name(facet: str) -> str:
@@ -39,6 +41,8 @@ def level_name(facet: str, level: str) -> str:
         return "no examples" if level == "0" else "1 example" if level == "1" else f"{level} examples"
     if facet in ("passages", "budget"):
         return f"{level} {'characters' if facet == 'budget' else 'passage' if level == '1' else 'passages'}"
+    if facet == "answers":
+        return MODE_NAMES.get(level, level)
     return bound_of(level) or level
 
 

@@ -18,8 +18,8 @@ from ragexam.report._response_scores import NOTHING, choices_of, facets_of, pair
 
 CONFIDENT = 0.8
 """The probability of being best below which no level is recommended."""
-CONDITIONS = frozenset({"queries"})
-"""Facets that nobody chooses: what people type is not a part of a pipeline."""
+CONDITIONS = frozenset({"queries", "answers"})
+"""Facets that nobody chooses: what people type and how an exam is answered are not parts of a pipeline."""
 _ORDER = {"retriever": 0, "prompting mode": 1, "language model": 2}
 
 TIE_DIGITS = 9

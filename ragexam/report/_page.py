@@ -10,6 +10,7 @@ from examcore.page import clipped, page_frame, page_template
 from ragexam.report._accuracy_tables import accuracy_section, topics_section
 from ragexam.report._costs_section import costs_section
 from ragexam.report._exam_section import exam_section, key_numbers, provenance
+from ragexam.report._free_text import free_text_section
 from ragexam.report._interactions import interactions_section
 from ragexam.report._level_gains import change_section
 from ragexam.report._measurement_sections import components_section, information_section
@@ -36,6 +37,7 @@ CONTENTS = (
     ("components", "Components"),
     ("interactions", "Combinations"),
     ("retrieval", "Retrieval"),
+    ("free-text", "Free text"),
     ("costs", "Cost"),
     ("information", "Precision"),
     ("questions", "Questions"),
@@ -66,9 +68,10 @@ def page_context(findings: RunFindings, figures: Mapping[str, Picture]) -> Mappi
     questions, scores, model, pruning = evidence.questions, evidence.scores, evidence.model, evidence.pruning
     subtitle = f"{len(questions)} questions, {len(findings.accuracy)} pipelines"
     reading = (findings.reading, findings.worth_of_source, evidence.retrieval, evidence.validity)
+    contents = [one for one in CONTENTS if one[0] != "free-text" or evidence.free_text]
     gains = (without_black_boxes(scores), findings.draws, findings.verdicts, findings.from_accuracy)
     return {
-        **page_frame(_title(evidence), subtitle, CONTENTS),
+        **page_frame(_title(evidence), subtitle, contents),
         "verdict": verdict_section(findings),
         "change": change_section(*gains),
         "numbers": key_numbers(findings),
@@ -78,6 +81,7 @@ def page_context(findings: RunFindings, figures: Mapping[str, Picture]) -> Mappi
         "variance": variance_section(model, findings.verdicts, questions),
         "interactions": interactions_section(model),
         "retrieval": retrieval_section(scores, *reading, picture("retrieval_and_answers")),
+        "free_text": free_text_section(evidence.free_text),
         "costs": costs_section(scores, costs, findings.frontier, picture("quality_and_cost")),
         "information": information_section(model, picture("exam_information")),
         "questions": questions_section(questions, findings.signs, () if pruning is None else pruning.dropped),

@@ -13,6 +13,7 @@ import pandas as pd
 from examcore import Dropped, Question, RunFolder, parse_json_object, read_dropped, read_exam, read_text
 from ragexam._retrieval import NO_RETRIEVAL, RetrievalTable, read_retrieval, searched_questions
 from ragexam.report._fitted_model import FittedModel, read_fitted_model
+from ragexam.report._free_text import FreeTextAnswers, read_free_text
 from ragexam.report._pruning import PruningRecord, pruning_record
 from ragexam.report._response_scores import bound_of, read_scores
 from ragexam.report._retrieval_section import read_answers
@@ -36,6 +37,7 @@ class RunEvidence:
     answers: pd.DataFrame | None = None
     retrieval: RetrievalTable = NO_RETRIEVAL
     validity: ValidityTable | None = None
+    free_text: FreeTextAnswers | None = None
 
     @property
     def notes(self) -> list[str]:
@@ -103,6 +105,7 @@ def read_evidence(run: Path) -> RunEvidence:
         answers=answers,
         retrieval=_retrieval(folder.retrieval, searched_questions(questions, dropped)),
         validity=_validity(folder.validity),
+        free_text=read_free_text(folder, questions),
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from examcore import Exam, FailedError
-from rag import Answer, AnswerStore, Pipeline, PipelineOutcome
+from rag import Answer, AnswerStore, JudgedReply, Pipeline, PipelineOutcome
 from rag.sitting._answer_store import VERSION
 
 GRID = (Pipeline("m", "bm25", 0), Pipeline("m", "oracle", 1))
@@ -104,6 +104,7 @@ def test_a_store_of_version_1_is_read_and_written_on(exam: Exam, tmp_path: Path)
         store.add(answer(GRID[0], exam.ids[0]))
     with contextlib.closing(sqlite3.connect(tmp_path / "a.sqlite")) as old:
         old.executescript("ALTER TABLE answers DROP COLUMN reply; ALTER TABLE answers DROP COLUMN cut;")
+        old.executescript("DROP TABLE judgments;")
         old.execute("PRAGMA user_version = 1")
     with AnswerStore(tmp_path / "a.sqlite") as store:
         assert store.answers() == [answer(GRID[0], exam.ids[0])]
@@ -112,7 +113,7 @@ def test_a_store_of_version_1_is_read_and_written_on(exam: Exam, tmp_path: Path)
         store.add(written)
         assert written in store.answers()
     with contextlib.closing(sqlite3.connect(tmp_path / "a.sqlite")) as old:
-        old.executescript("ALTER TABLE answers DROP COLUMN cut; PRAGMA user_version = 2;")
+        old.executescript("ALTER TABLE answers DROP COLUMN cut; DROP TABLE judgments; PRAGMA user_version = 2;")
     with AnswerStore(tmp_path / "a.sqlite") as store:
         assert replace(written, cut=0) in store.answers()
 
@@ -125,9 +126,34 @@ def test_outcomes_count_what_became_of_each_pipelines_questions(exam: Exam, tmp_
         store.add(replace(answer(GRID[1], exam.ids[0]), correct=True, cut=12))
         first = answer(GRID[0], exam.ids[0]).correct
         assert store.outcomes() == {
-            GRID[0].id: PipelineOutcome(2, int(first), 1, 0),
-            GRID[1].id: PipelineOutcome(1, 1, 0, 1),
+            GRID[0].id: PipelineOutcome(2, int(first), 1, 0, 0),
+            GRID[1].id: PipelineOutcome(1, 1, 0, 1, 0),
         }
+
+
+def test_a_judge_decides_where_rules_name_no_choice_and_is_asked_once(exam: Exam, tmp_path: Path) -> None:
+    first, second = exam.questions[:2]
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        store.begin(exam, SETTINGS)
+        store.add(
+            replace(answer(GRID[0], first.id), chosen=-1, correct=False, reply="about twelve"),
+            replace(answer(GRID[0], second.id), chosen=-2, correct=False, reply="I do not know."),
+            replace(answer(GRID[1], first.id), chosen=-1, correct=False, reply="in other words"),
+        )
+        store.settle({GRID[0]: {"model": {"answers": "text"}}, GRID[1]: {"model": {"answers": "letters"}}})
+        assert store.free_text() == {GRID[0].id}
+        assert store.unclear(exam, "j") == [(GRID[0].id, first.id, "about twelve")]
+        store.judge("j", [JudgedReply(GRID[0].id, first.id, first.key)], exam)
+        assert store.unclear(exam, "j") == []
+        assert len(store.unclear(exam, "another")) == 1
+        assert store.scores(exam)[GRID[0].id, first.id] == 1
+        assert store.outcomes()[GRID[0].id] == PipelineOutcome(2, 1, 0, 0, 1)
+        judged = next(one for one in store.answers() if one.judge)
+        assert (judged.chosen, judged.correct, judged.reply) == (first.key, True, "about twelve")
+        store.withdraw_judgments("j")
+        assert store.scores(exam)[GRID[0].id, first.id] == 1
+        store.withdraw_judgments()
+        assert store.scores(exam)[GRID[0].id, first.id] == 0
 
 
 def test_newer_store_and_foreign_files_are_refused(tmp_path: Path) -> None:

@@ -14,7 +14,19 @@ from typing import Any
 import pytest
 
 from examcore import Chunk, Exam, FailedError, Question
-from rag import NO_CHOICE, OWN_FACETS, Answer, AnswerStore, BlackBoxSpec, ClosedBook, Pipeline, Sitting, grid_of, sit
+from rag import (
+    ABSTAINED,
+    NO_CHOICE,
+    OWN_FACETS,
+    Answer,
+    AnswerStore,
+    BlackBoxSpec,
+    ClosedBook,
+    Pipeline,
+    Sitting,
+    grid_of,
+    sit,
+)
 from rag.answering._black_box import build_black_box, check_black_box, read_reply
 from tests.rag.faulty_server import Body, Say, Server, serving
 
@@ -99,7 +111,7 @@ def test_the_key_that_is_named_is_sent(sat: Any, exam: Exam, monkeypatch: pytest
     ],
 )
 def test_a_reply_is_an_index_a_letter_or_a_text(reply: object, place: int, written: str) -> None:
-    assert read_reply(reply, CHOICES) == (place, written)
+    assert read_reply(reply, CHOICES) == (place, written, ())
 
 
 @pytest.mark.parametrize(
@@ -109,6 +121,25 @@ def test_a_reply_is_an_index_a_letter_or_a_text(reply: object, place: int, writt
 def test_a_reply_that_is_nothing_of_this_is_unusable(reply: object) -> None:
     with pytest.raises(ValueError, match="a reply"):
         read_reply(reply, CHOICES)
+
+
+@pytest.mark.parametrize(
+    ("named", "passages"),
+    [
+        ({"passages": ["c1", "c7"]}, ("c1", "c7")),
+        ({"citations": [{"id": "c1", "text": "At noon."}, {"text": "By night."}, 3]}, ("c1", "By night.", "3")),
+        ({"passages": "c1"}, ("c1",)),
+        ({"passages": None}, ()),
+        ({}, ()),
+    ],
+)
+def test_passages_that_a_system_names_are_kept(named: dict[str, Any], passages: tuple[str, ...]) -> None:
+    assert read_reply({"answer": "at noon", **named}, CHOICES) == (1, "at noon", passages)
+
+
+def test_a_system_that_was_shown_no_choices_may_decline() -> None:
+    assert read_reply({"answer": "I do not know."}, CHOICES, letters=False).chosen == ABSTAINED
+    assert read_reply({"answer": "I do not know."}, CHOICES).chosen == NO_CHOICE
 
 
 def test_letters_mean_nothing_to_a_system_that_was_shown_none() -> None:
@@ -121,6 +152,7 @@ FAULTS = {
     "status 500: oops": Say(b"oops", 500),
     """broken JSON: {"choice":""": Say(b'{"choice": '),
     """a reply with neither 'choice' nor 'answer': {"passages": []}""": Say({"passages": []}),
+    "passages of [1.5]; wanted a list of ids": Say({"choice": 1, "passages": [1.5]}),
     "a reply of bool True": Say({"choice": True}),
     "a reply with half a character (a lone surrogate)": Say({"answer": "A \ud800"}),
     "connection: Error -3 while decompressing": Say(b"plain", headers={"Content-Encoding": "gzip"}),
@@ -376,7 +408,8 @@ def test_settings_say_what_was_shown_and_how_it_was_read(exam: Exam, chunks: lis
                 store,
             )
             found = store.settings(f"{name}+own+icl0")["model"]
-            assert found == {"answers": "endpoint", "choices": shown, "reading": "choice-1"}
+            reading = "choice-1" if shown else "free-text-1, choice-1"
+        assert found == {"answers": "endpoint", "choices": shown, "reading": reading}
 
 
 def test_an_address_where_nothing_answers_is_found_out_before_anything_is_asked(exam: Exam) -> None:
@@ -399,7 +432,7 @@ def test_black_boxes_stand_beside_the_grid() -> None:
         *("a+bm25+icl0", "a+bm25+icl1", "b+bm25+icl0", "b+bm25+icl1"),
         *("localhost:9000+own+icl0", "mine+own+icl0"),
     ]
-    assert found.modes == {"a": "likelihood", "b": "letters", "localhost:9000": "endpoint", "mine": "endpoint"}
+    assert found.modes == {"a": "likelihood", "b": "letters", "localhost:9000": "endpoint", "mine": "text"}
     assert found.measured == found.pipelines[:4]
     alone = grid_of({"black_boxes": boxes})
     assert alone.measured == alone.pipelines == found.pipelines[4:]
@@ -439,5 +472,5 @@ def test_the_retriever_of_black_boxes_is_nobody_elses_name() -> None:
         grid_of({"llms": ["a"], "retrievers": [retriever], "black_boxes": ["http://h/a"]})
     with pytest.raises(ValueError, match=r"llms: no entry; wanted a list with at least one"):
         grid_of({"retrievers": ["bm25"], "black_boxes": ["http://h/a"]})
-    with pytest.raises(ValueError, match="answers: 'words'; wanted 'likelihood' or 'letters'"):
+    with pytest.raises(ValueError, match="answers: 'words'; wanted 'likelihood', 'letters' or 'text'"):
         grid_of({"llms": [{"model": "a", "answers": "words"}], "retrievers": ["bm25"]})

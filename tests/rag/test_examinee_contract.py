@@ -30,7 +30,7 @@ from rag import (
     sit,
     tasks_of,
 )
-from rag.answering import LetterExaminee, build_black_box
+from rag.answering import LETTERS, ReplyExaminee, build_black_box
 from rag.retrieval._protocol import Oracle
 from rag.servers import ServerOptions
 from tests.rag.faulty_server import Body, Say, Server, chat, listed_or_echoed, serving
@@ -78,8 +78,8 @@ def build(
     builds: Mapping[str, ExamineeFactory] = {
         "local": lambda: load_model(str(tiny_folder("llama")), dtype="float32"),
         "echo": lambda: load_model(far, server=options),
-        "local letters": lambda: LetterExaminee(load_model(str(tiny_folder("llama")), dtype="float32")),
-        "server letters": lambda: LetterExaminee(load_model(far, server=options)),
+        "local letters": lambda: ReplyExaminee(load_model(str(tiny_folder("llama")), dtype="float32"), LETTERS),
+        "server letters": lambda: ReplyExaminee(load_model(far, server=options), LETTERS),
         "endpoint": lambda: build_black_box(asked),
         "called": lambda: build_black_box(called),
     }

@@ -24,8 +24,8 @@ from rag import (
     load_model,
     sit,
 )
-from rag.answering import LetterExaminee
-from rag.answering._letters import LETTERS_PROMPT_VERSION, MAX_TOKENS, letters_prompt
+from rag.answering import LETTERS, ReplyExaminee
+from rag.answering._letters import LETTERS_PROMPT_VERSION, letters_prompt
 from rag.retrieval._protocol import Oracle
 from rag.servers import ServerOptions
 from tests.rag.faulty_server import Body, Say, Server, chat, serving
@@ -47,7 +47,7 @@ class Writer:
         return len(text.split())
 
     def generate(self, prompts: Sequence[Prompt], *, max_tokens: int, **_: Any) -> list[str]:
-        assert max_tokens == MAX_TOKENS
+        assert max_tokens == LETTERS.max_tokens
         self.asked += prompts
         return [self.says.pop(0) for _ in prompts]
 
@@ -87,7 +87,7 @@ def test_shots_of_a_pool_show_their_own_letters(pool: list[Question], exam: Exam
 
 def test_replies_are_read_and_kept_and_what_names_nothing_is_no_choice(questions: list[Question]) -> None:
     model = Writer(" B", "(d) at noon", "I cannot say", "A, C")
-    said = list(LetterExaminee(model).answer([task(one) for one in questions[:4]]))
+    said = list(ReplyExaminee(model, LETTERS).answer([task(one) for one in questions[:4]]))
     assert not any(isinstance(one, TaskFailure) for one in said)
     assert [one.chosen for one in said] == [1, 3, NO_CHOICE, NO_CHOICE]  # type: ignore[union-attr]
     assert [one.reply for one in said] == [" B", "(d) at noon", "I cannot say", "A, C"]  # type: ignore[union-attr]
@@ -96,26 +96,26 @@ def test_replies_are_read_and_kept_and_what_names_nothing_is_no_choice(questions
 
 def test_a_reply_that_no_file_can_hold_is_one_failure(questions: list[Question]) -> None:
     model = Writer(" B", "A \ud800", "C")
-    _, lost, _ = LetterExaminee(model).answer([task(one) for one in questions[:3]])
+    _, lost, _ = ReplyExaminee(model, LETTERS).answer([task(one) for one in questions[:3]])
     assert lost == TaskFailure(1, "a reply with half a character (a lone surrogate)")
 
 
 def test_settings_say_the_mode(hash_model: Any) -> None:
     hash_model.settings = {"model": "hash"}
-    said = LetterExaminee(hash_model).settings
+    said = ReplyExaminee(hash_model, LETTERS).settings
     assert (said["answers"], said["prompt"], said["model"]) == ("letters", LETTERS_PROMPT_VERSION, "hash")
 
 
 def test_more_choices_than_letters_are_refused(questions: list[Question]) -> None:
     many = replace(questions[0], choices=tuple(f"choice {n}" for n in range(27)))
     with pytest.raises(ValueError, match="question 'q-oder': 27 choices; wanted at most 26 where letters name them"):
-        LetterExaminee(Writer()).check([task(many)])
+        ReplyExaminee(Writer(), LETTERS).check([task(many)])
 
 
 def test_a_local_model_answers_each_prompt_as_it_does_alone(
     tiny_folder: Callable[..., Path], questions: list[Question], chunks: list[Chunk]
 ) -> None:
-    model = LetterExaminee(load_model(str(tiny_folder("qwen2")), dtype="float32"))
+    model = ReplyExaminee(load_model(str(tiny_folder("qwen2")), dtype="float32"), LETTERS)
     tasks = [task(one, chunks[place : place + 1]) for place, one in enumerate(questions)]
     together = {one.place: one.reply for one in model.answer(tasks)}  # type: ignore[union-attr]
     assert together == {
@@ -148,7 +148,7 @@ def sat(exam: Exam, chunks: list[Chunk], pool: list[Question], tmp_path: Path) -
 def test_a_server_without_log_probabilities_sits_by_letters(sat: Callable[..., Any], exam: Exam) -> None:
     with serving(write_b) as server:
         far: Any = load_model(f"openai:scripted@{server.url}", server=ServerOptions(concurrency=4))
-        answers = sat(lambda: LetterExaminee(far))
+        answers = sat(lambda: ReplyExaminee(far, LETTERS))
         assert server.count("completions") == 0
         assert server.count("chat/completions") == len(answers) == 4 * len(exam)
         assert all(body["temperature"] == 0 for path, body in server.asked if path == "chat/completions")

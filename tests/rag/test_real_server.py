@@ -17,7 +17,7 @@ import pytest
 
 from examcore import Chunk, Exam, Prompt
 from rag import Answer, AnswerStore, ClosedBook, Pipeline, Sitting, load_model, sit
-from rag.answering import LetterExaminee
+from rag.answering import LETTERS, ReplyExaminee
 from rag.retrieval._protocol import Oracle
 from rag.servers import ServerOptions
 
@@ -86,8 +86,8 @@ def test_a_served_model_answers_by_letters_what_it_answers_here(
     options = ServerOptions(chat=False, tokenizer=folder, concurrency=2, retries=1)
     far: Any = load_model(f"openai:{folder}@{url}", server=options)
     with AnswerStore(tmp_path / "far.sqlite") as one, AnswerStore(tmp_path / "here.sqlite") as two:
-        there = sat(lambda: LetterExaminee(far), exam, chunks, one)
-        here = sat(lambda: LetterExaminee(load_model(folder, dtype="float32")), exam, chunks, two)
+        there = sat(lambda: ReplyExaminee(far, LETTERS), exam, chunks, one)
+        here = sat(lambda: ReplyExaminee(load_model(folder, dtype="float32"), LETTERS), exam, chunks, two)
         assert one.settings("x+oracle+icl0")["model"]["answers"] == "letters"  # type: ignore[index]
     assert there.keys() == here.keys()
     assert len(there) == 2 * len(exam)

@@ -1,0 +1,96 @@
+"""Language models that write their answers: a letter, or the answer in their own words.
+
+For letters the prompt lists the choices, and the reply names one. In their own words models are sent the question
+alone, with its passages, and may say that they do not know. Neither measures the same as likelihoods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from examcore import (
+    LONE_SURROGATE,
+    Arrival,
+    LanguageModel,
+    Likelihoods,
+    NoReply,
+    Prompt,
+    RemoteLanguageModel,
+    has_lone_surrogate,
+)
+from rag.answering._choice_parsing import CHOICE_PARSING_VERSION, read_choice
+from rag.answering._examinees import TaskAnswer, TaskFailure, timed
+from rag.answering._free_text import (
+    FREE_TEXT_PROMPT_VERSION,
+    FREE_TEXT_READING_VERSION,
+    free_text_prompt,
+    read_free_text,
+)
+from rag.answering._letters import LETTERS_PROMPT_VERSION, letters_prompt, require_letters
+from rag.answering._tasks import Task
+from rag.answering._truncation import PromptFitter, WritePrompt
+
+
+class ReplyForm(NamedTuple):
+    """How answers are asked for and read: the prompt, how many tokens a reply has, and the choice that it names."""
+
+    name: str
+    prompt: WritePrompt
+    prompt_version: str
+    max_tokens: int
+    read: Callable[[str, Sequence[str]], int]
+    reading_version: str
+
+
+LETTERS = ReplyForm("letters", letters_prompt, LETTERS_PROMPT_VERSION, 32, read_choice, CHOICE_PARSING_VERSION)
+"""Enough tokens for a letter, the choice and a polite phrase."""
+FREE_TEXT = ReplyForm("text", free_text_prompt, FREE_TEXT_PROMPT_VERSION, 64, read_free_text, FREE_TEXT_READING_VERSION)
+"""Enough tokens for two sentences."""
+FORMS = {form.name: form for form in (LETTERS, FREE_TEXT)}
+"""By the mode that asks for them."""
+
+
+class ReplyExaminee:
+    """A language model that answers in a form: greedy replies, one prompt at a time."""
+
+    def __init__(self, model: LanguageModel, form: ReplyForm) -> None:
+        self._model, self._form = model, form
+        self._fit = PromptFitter(model, form.prompt, lambda _: (), form.max_tokens)
+        self.settings: Mapping[str, object] = {
+            **dict(getattr(model, "settings", {})),
+            "answers": form.name,
+            "prompt": form.prompt_version,
+            "reading": form.reading_version,
+            "max_tokens": form.max_tokens,
+        }
+
+    def check(self, tasks: Sequence[Task]) -> None:
+        """Refuse a prompt that cannot fit and, where letters name the choices, a question with more of them."""
+        if self._form is LETTERS:
+            require_letters(tasks)
+        self._fit.check(tasks)
+
+    def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
+        """The choices that the replies name, as they come."""
+        fitted = [self._fit(task) for task in tasks]
+        for arrival, seconds in timed(self._replies([one.prompt for one in fitted])):
+            place, found = arrival.place, arrival.value
+            if isinstance(found, NoReply):
+                yield TaskFailure(place, found.reason)
+            elif has_lone_surrogate(found):
+                yield TaskFailure(place, LONE_SURROGATE)
+            else:
+                chosen = self._form.read(found, tasks[place].question.choices)
+                read = Likelihoods((), (), arrival.prompt_tokens)
+                yield TaskAnswer(place, chosen, read, (), seconds, found, fitted[place].read, fitted[place].cut)
+
+    def _replies(self, prompts: Sequence[Prompt]) -> Iterator[Arrival[str]]:
+        if isinstance(self._model, RemoteLanguageModel):
+            yield from self._model.replies(prompts, max_tokens=self._form.max_tokens)
+            return
+        # One at a time: in low precision a reply may depend on the other prompts of its batch.
+        for place, prompt in enumerate(prompts):
+            (text,) = self._model.generate([prompt], max_tokens=self._form.max_tokens)
+            tokens = self._model.count_tokens(f"{prompt.user}{prompt.reply}")
+            yield Arrival(place, text, tokens, self._model.count_tokens(text))

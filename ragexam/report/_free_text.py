@@ -1,0 +1,263 @@
+"""Answers in free text: right, wrong or declined, how far to trust their grading, and what they add to choosing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from examcore import (
+    IntervalEstimate,
+    Question,
+    RunFolder,
+    bootstrap,
+    cohen_kappa,
+    counted,
+    kendall,
+    read_json_lines,
+    shown_json,
+    wilson,
+)
+from examcore.page import clipped, percent_range
+from rag import ABSTAINED, NO_CHOICE, Answer, AnswerStore, Pipeline
+from ragexam.report._page_parts import (
+    PageSection,
+    PageTable,
+    column_heads,
+    number_cell,
+    percent_cell,
+    table_row,
+    text_cell,
+)
+
+RIGHT, WRONG, DECLINED = "right", "wrong", "declined"
+LABELS = (RIGHT, WRONG, DECLINED)
+"""What becomes of an answer; one that states no choice, or another than the key, is wrong."""
+FEWEST_RANKED = 3
+"""Pipelines below which two rankings are not compared."""
+WORST = 10
+"""Wrong answers that the page shows."""
+LEVEL = 0.9
+"""What intervals of agreement cover, as those of contrasts do."""
+
+
+@dataclass(frozen=True)
+class GradedAnswer:
+    """A free-text answer, its label, and the label by rule alone; `judge` is empty where the rules decided."""
+
+    pipeline: str
+    question: str
+    reply: str
+    label: str
+    by_rule: str
+    judge: str
+
+    @classmethod
+    def of(cls, answer: Answer, key: int) -> GradedAnswer:
+        """The grade of a stored answer to a question with this key."""
+        by_rule = label_of(NO_CHOICE if answer.judge else answer.chosen, key)
+        return cls(answer.pipeline, answer.question, answer.reply, label_of(answer.chosen, key), by_rule, answer.judge)
+
+
+def label_of(chosen: int, key: int) -> str:
+    """The label of an answer that states this choice."""
+    return DECLINED if chosen == ABSTAINED else RIGHT if chosen == key else WRONG
+
+
+@dataclass(frozen=True)
+class FreeTextAnswers:
+    """The free-text answers of a run.
+
+    `choosing` are the shares right `[P, Q]` of pipelines that also answered by choosing, `writing` the same in free
+    text, both NaN where a question was not answered; `hand` are labels given by hand, by pipeline and question.
+    """
+
+    answers: Sequence[GradedAnswer]
+    questions: Mapping[str, Question]
+    choosing: NDArray[np.float64]
+    writing: NDArray[np.float64]
+    hand: Mapping[tuple[str, str], str]
+
+    @property
+    def judges(self) -> list[str]:
+        """Who judged the answers that no rule could tell."""
+        return list(dict.fromkeys(one.judge for one in self.answers if one.judge))
+
+    @property
+    def judged(self) -> int:
+        """How many answers a judge graded."""
+        return sum(bool(one.judge) for one in self.answers)
+
+    @property
+    def counts(self) -> dict[str, Counter[str]]:
+        """The labels of each pipeline's answers."""
+        ranked = sorted(self.answers, key=lambda one: one.pipeline)
+        return {name: Counter(one.label for one in some) for name, some in groupby(ranked, lambda one: one.pipeline)}
+
+    def agreement(self, *, by_rule: bool = False) -> IntervalEstimate | None:
+        """Cohen's kappa of the grades, or of those by rule alone, with the labels given by hand; None without any."""
+        both = [
+            (one.by_rule if by_rule else one.label, self.hand[one.pipeline, one.question])
+            for one in self.answers
+            if (one.pipeline, one.question) in self.hand
+        ]
+        return cohen_kappa(*zip(*both, strict=True), interval=LEVEL) if both else None
+
+    def rank_agreement(self) -> IntervalEstimate | None:
+        """Kendall's tau-b of accuracy by choosing and in free text, over questions; None for few pipelines."""
+        if len(self.choosing) < FEWEST_RANKED:
+            return None
+
+        def tau(places: NDArray[np.int64]) -> float:
+            one, other = (np.nanmean(table[:, places], axis=1)[None] for table in (self.choosing, self.writing))
+            return float(kendall(one, other, np.ones_like(one))[0])
+
+        return bootstrap(tau, self.choosing.shape[1], level=LEVEL)
+
+    def record(self) -> dict[str, Any]:
+        """The answers as JSON types."""
+        kappa = {"grades": self.agreement(), "rules_alone": self.agreement(by_rule=True)}
+        tau = self.rank_agreement()
+        return {
+            "n": len(self.answers),
+            "judges": self.judges,
+            "judged": self.judged,
+            "pipelines": {
+                name: {label: counts[label] for label in LABELS} | {"n": counts.total()}
+                for name, counts in self.counts.items()
+            },
+            "hand_labels": len(self.hand),
+            "kappa": {name: None if one is None else one.as_dict() for name, one in kappa.items()},
+            "rank_agreement": None if tau is None else {"pipelines": len(self.choosing), **tau.as_dict()},
+        }
+
+    def lines(self) -> list[str]:
+        """The answers for a reader."""
+        width = max(map(len, self.counts), default=0)
+        rows = [
+            f"  {name:<{width}}  " + ", ".join(f"{label} {counts[label] / counts.total():.0%}" for label in LABELS)
+            for name, counts in self.counts.items()
+        ]
+        head = f"{counted(len(self.answers), 'free-text answer')} of {counted(len(rows), 'pipeline')}"
+        return [head, *rows, *self.trust()]
+
+    def trust(self) -> list[str]:
+        """How the answers were graded, and how far that can be trusted, in sentences."""
+        how = f"Rules graded {len(self.answers) - self.judged} of {len(self.answers)} answers"
+        if self.judges:
+            who = ", ".join(self.judges)
+            sentences = [f"{how}, {who} the {self.judged} of which no rule could tell the choice."]
+        else:
+            sentences = [f"{how}: one that states the key in other words counts as wrong without a judge (grid.judge)."]
+        if (kappa := self.agreement()) is not None:
+            rules = self.agreement(by_rule=True)
+            assert rules is not None
+            sentences.append(
+                f"Against {counted(len(self.hand), 'label')} given by hand, Cohen's kappa is {_shown(kappa)}"
+                f" ({_shown(rules)} by rules alone)."
+            )
+        else:
+            sentences.append("No answer was labelled by hand, so how well they were graded is not known.")
+        if (tau := self.rank_agreement()) is not None:
+            sentences.append(
+                f"Kendall's tau of free text and choosing is {_shown(tau)} over {len(self.choosing)} pipelines that "
+                "answered both ways."
+            )
+        return sentences
+
+
+def read_free_text(folder: RunFolder, questions: Sequence[Question]) -> FreeTextAnswers | None:
+    """The free-text answers of a run, with the labels given by hand; None where there are none.
+
+    Raises ValueError in one line for a damaged file.
+    """
+    if not folder.answers.is_file():
+        return None
+    with AnswerStore(folder.answers) as store:
+        answers, pipelines, written = store.answers(), store.pipelines(), store.free_text()
+    known = {one.id: one for one in questions}
+    mine = [one for one in answers if one.pipeline in written and one.question in known]
+    graded = [GradedAnswer.of(one, known[one.question].key) for one in mine]
+    if not graded:
+        return None
+    hand = read_hand_labels(folder.answer_labels, mine) if folder.answer_labels.is_file() else {}
+    right = {(one.pipeline, one.question): float(one.correct) for one in answers}
+    twins = _twins(pipelines)
+    tables = [
+        np.array([[right.get((pair[side], name), np.nan) for name in known] for pair in twins]).reshape(
+            len(twins), len(known)
+        )
+        for side in (0, 1)
+    ]
+    both = ~np.isnan(tables[0] + tables[1]).any(axis=0) if twins else np.zeros(0, bool)
+    return FreeTextAnswers(graded, known, tables[0][:, both], tables[1][:, both], hand)
+
+
+def read_hand_labels(path: Path, answers: Sequence[Answer | GradedAnswer]) -> dict[tuple[str, str], str]:
+    """Labels given by hand to these answers: `{pipeline, question, label}` a line; raises ValueError in one line."""
+    known = {(one.pipeline, one.question) for one in answers}
+    found: dict[tuple[str, str], str] = {}
+    for one in read_json_lines(path):
+        pipeline, question, label = (one.fields.get(name) for name in ("pipeline", "question", "label"))
+        if label not in LABELS:
+            raise ValueError(f"{one.place}: label is {shown_json(label)}; wanted {', '.join(LABELS)}")
+        if (pipeline, question) not in known:
+            found_pair = f"{shown_json(pipeline)} gave no free-text answer to {shown_json(question)}"
+            raise ValueError(f"{one.place}: {found_pair}; wanted one of the run")
+        found[str(pipeline), str(question)] = label
+    return found
+
+
+def free_text_section(found: FreeTextAnswers | None) -> PageSection:
+    """Right, wrong and declined answers of each pipeline, and wrong ones to read; empty without such answers."""
+    if found is None:
+        return PageSection([])
+    rows = []
+    for name, counts in found.counts.items():
+        total = counts.total()
+        tried = total - counts[DECLINED]
+        interval = IntervalEstimate(counts[RIGHT] / total, *wilson(counts[RIGHT] / total, total))
+        wrong = counts[WRONG] / tried if tried else float("nan")
+        rows.append(
+            table_row(
+                text_cell(name),
+                percent_cell(counts[RIGHT] / total),
+                number_cell(percent_range(interval), interval.low),
+                percent_cell(counts[DECLINED] / total),
+                percent_cell(wrong),
+            )
+        )
+    heads = column_heads("pipeline", "#right", "#95\u00a0% interval", "#declined", "#wrong where it answered")
+    table = PageTable("Free-text answers of each pipeline", heads, tuple(rows), sortable=True)
+    wrong_answers = [one for one in found.answers if one.label == WRONG][:WORST]
+    read = tuple(
+        table_row(
+            text_cell(clipped(found.questions[one.question].stem, 200)),
+            text_cell(found.questions[one.question].answer),
+            text_cell(clipped(one.reply, 300) or "(nothing)"),
+            text_cell(one.pipeline),
+        )
+        for one in wrong_answers
+    )
+    worst = PageTable("Wrong answers to read", column_heads("question", "key", "answer", "pipeline"), read)
+    return PageSection(found.trust(), tables=(table,), folded=(worst,) if read else ())
+
+
+def _twins(pipelines: Sequence[Pipeline]) -> list[tuple[str, str]]:
+    """Pipelines that differ only in that one chooses and the other answers in free text."""
+    by_parts: dict[tuple[Any, ...], dict[str, str]] = {}
+    for one in pipelines:
+        parts = (one.llm, one.retriever, one.shots, one.passages, one.budget, one.queries)
+        by_parts.setdefault(parts, {})[one.answers or ""] = one.id
+    chosen = [(some.get("likelihood") or some.get("letters"), some.get("text")) for some in by_parts.values()]
+    return [(one, other) for one, other in chosen if one and other]
+
+
+def _shown(found: IntervalEstimate) -> str:
+    return f"{found.estimate:.2f} ({LEVEL:.0%} interval {found.low:.2f} to {found.high:.2f})"
