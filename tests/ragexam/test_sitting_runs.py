@@ -95,7 +95,9 @@ def test_examinees_that_answer_differently_are_warned_of_and_what_named_nothing_
     assert result["accuracy"]["letters+oracle+icl0"] == 1.0
     assert result["accuracy"]["box+own+icl0"] == pytest.approx(1 - unknown / COUNT)
     record = json.loads((tmp_path / "out" / "run.json").read_text())["sitting"]
-    assert record == {name: result[name] for name in ("modes", "unparsed", "truncated", "servers", "notes")}
+    assert record == {
+        name: result[name] for name in ("modes", "judge", "abstained", "unparsed", "truncated", "servers", "notes")
+    }
     assert record["notes"][0].startswith(warning)
     header, *rows = (tmp_path / "out" / "responses.csv").read_text().splitlines()
     assert header == "student,item,score,llm,retriever,icl"
