@@ -62,7 +62,9 @@ def stored_prompts(
     """
     if store.exam != exam.hash:
         raise ValueError(f"{store.path}: holds answers to exam {store.exam or '(none)'}; wanted exam {exam.hash}")
-    pipelines = [one for one in store.pipelines() if one.retriever != OWN_FACETS]
+    crossed = [one for one in store.pipelines() if one.retriever != OWN_FACETS]
+    # Another tool scores choices; of a grid that crosses ways of answering, those pipelines stand for the rest.
+    pipelines = [one for one in crossed if one.answers in (None, "likelihood")] or crossed
     settings = {one: store.settings(one.id) for one in pipelines}
     known = {"prompt": prompts.EXAM_PROMPT_VERSION, "chunks": chunks_digest(chunks)}
     for pipeline, found in settings.items():

@@ -6,11 +6,11 @@ import pytest
 
 from exam_gen.corpora import chunk
 from examcore import Progress
-from rag import LlmSpec
+from rag import LlmSpec, Mode
 from ragexam import _estimate as estimate
 from ragexam._config import Config, GridSettings
 from ragexam._corpus_table import cut_corpus
-from ragexam._estimate import Machine, estimate_run, material, measure, parameters, sit_work, write_work
+from ragexam._estimate import TEXT_TOKENS, Machine, estimate_run, material, measure, parameters, sit_work, write_work
 from ragexam._settings import read
 from tests.corpus_reading import read_corpus
 
@@ -47,7 +47,7 @@ def test_the_work_of_an_examinee_grows_with_the_questions() -> None:
     chunks = chunk(read_corpus("python-docs", sample=10))
     machine = Machine(1e12, 1e10)
     spec = LlmSpec(name="tiny-135m", model="org/tiny-135m")
-    few, many = (sit_work(spec, config(questions=n), chunks, machine) for n in (10, 20))
+    few, many = (sit_work(spec, "likelihood", config(questions=n), chunks, machine) for n in (10, 20))
     assert (few.prompts, many.prompts) == (40, 80)
     assert many.read_tokens == pytest.approx(2 * few.read_tokens, rel=0.01)
     assert many.seconds == pytest.approx(2 * few.seconds, rel=0.05)
@@ -60,7 +60,7 @@ def test_prompts_that_several_retrievers_ask_alike_are_counted_once() -> None:
         settings = config(questions=100)
         grid = GridSettings.model_validate({**settings.grid.model_dump(), "retrievers": list(retrievers)})
         settings = settings.model_copy(update={"grid": grid})
-        return sit_work(spec, settings, chunks, Machine(1e12, 1e10)).prompts
+        return sit_work(spec, "likelihood", settings, chunks, Machine(1e12, 1e10)).prompts
 
     assert asked("closed-book", "oracle") == 400
     assert 400 < asked("closed-book", "oracle", "bm25") < 600
@@ -101,7 +101,8 @@ def test_the_time_at_the_speed_of_two_such_cores_is_what_the_quickstart_took() -
     settings = read(ROOT / "experiments" / "quickstart" / "config.yaml", Config)
     chunks = cut_corpus(settings).chunks
     machine = Machine(4.22e11, 11.5e9, 2)
-    works = [*write_work(settings, chunks, machine), sit_work(settings.grid.grid.llms[0], settings, chunks, machine)]
+    model = settings.grid.grid.llms[0]
+    works = [*write_work(settings, chunks, machine), sit_work(model, "likelihood", settings, chunks, machine)]
     seconds = sum(one.seconds for one in works)
     # RESULTS.md: the exam and its answers.
     assert seconds == pytest.approx(1313 + 62, rel=0.3)
@@ -164,3 +165,13 @@ def test_other_work_on_the_machine_does_not_count() -> None:
         time.sleep(0.05)
 
     assert estimate._best(waiting) < 0.02
+
+
+def test_answers_in_free_text_are_written_token_by_token() -> None:
+    chunks = chunk(read_corpus("python-docs", sample=10))
+    machine, spec = Machine(1e12, 1e10), LlmSpec(name="tiny-135m", model="org/tiny-135m")
+    modes: tuple[Mode, Mode] = ("likelihood", "text")
+    choosing, writing = (sit_work(spec, mode, config(questions=10), chunks, machine) for mode in modes)
+    assert (choosing.written_tokens, writing.written_tokens) == (0, TEXT_TOKENS * writing.prompts)
+    assert writing.prompts == choosing.prompts
+    assert writing.seconds > choosing.seconds
