@@ -1,6 +1,6 @@
 """The report: one self-contained page about a run, and the numbers it is judged by."""
 
-from ragexam.report._free_text import LABELS, FreeTextAnswers, read_free_text, read_hand_labels
+from ragexam.report._free_text import LABELS, FreeTextAnswers, label_of, read_free_text, read_hand_labels
 from ragexam.report._page import write_report
 from ragexam.report._run_figures import draw_costs, draw_retrieval
 from ragexam.report._run_findings import RunFindings, analyse_run
@@ -12,6 +12,7 @@ __all__ = [
     "analyse_run",
     "draw_costs",
     "draw_retrieval",
+    "label_of",
     "read_free_text",
     "read_hand_labels",
     "write_report",

@@ -49,20 +49,29 @@ LEVEL = 0.9
 
 @dataclass(frozen=True)
 class GradedAnswer:
-    """A free-text answer, its label, and the label by rule alone; `judge` is empty where the rules decided."""
+    """A free-text answer to a question with this key; `judge` is empty where the rules decided what it states."""
 
     pipeline: str
     question: str
     reply: str
-    label: str
-    by_rule: str
+    key: int
+    chosen: int
     judge: str
 
-    @classmethod
-    def of(cls, answer: Answer, key: int) -> GradedAnswer:
-        """The grade of a stored answer to a question with this key."""
-        by_rule = label_of(NO_CHOICE if answer.judge else answer.chosen, key)
-        return cls(answer.pipeline, answer.question, answer.reply, label_of(answer.chosen, key), by_rule, answer.judge)
+    @property
+    def label(self) -> str:
+        """Right, wrong or declined."""
+        return label_of(self.chosen, self.key)
+
+    @property
+    def chosen_by_rule(self) -> int:
+        """What it states by rule alone."""
+        return NO_CHOICE if self.judge else self.chosen
+
+    @property
+    def by_rule(self) -> str:
+        """The label by rule alone."""
+        return label_of(self.chosen_by_rule, self.key)
 
 
 def label_of(chosen: int, key: int) -> str:
@@ -183,7 +192,10 @@ def read_free_text(folder: RunFolder, questions: Sequence[Question]) -> FreeText
         answers, pipelines, written = store.answers(), store.pipelines(), store.free_text()
     known = {one.id: one for one in questions}
     mine = [one for one in answers if one.pipeline in written and one.question in known]
-    graded = [GradedAnswer.of(one, known[one.question].key) for one in mine]
+    graded = [
+        GradedAnswer(one.pipeline, one.question, one.reply, known[one.question].key, one.chosen, one.judge)
+        for one in mine
+    ]
     if not graded:
         return None
     hand = read_hand_labels(folder.answer_labels, mine) if folder.answer_labels.is_file() else {}
