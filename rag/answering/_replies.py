@@ -17,6 +17,7 @@ from examcore import (
     NoReply,
     Prompt,
     RemoteLanguageModel,
+    ReplyOptions,
     has_lone_surrogate,
 )
 from rag.answering._choice_parsing import CHOICE_PARSING_VERSION, read_choice
@@ -33,7 +34,9 @@ from rag.answering._truncation import PromptFitter, WritePrompt
 
 
 class ReplyForm(NamedTuple):
-    """How answers are asked for and read: the prompt, how many tokens a reply has, and the choice that it names."""
+    """How answers are asked for and read: the prompt, the longest reply in tokens, the choice that it names, and what
+    ends a reply early.
+    """
 
     name: str
     prompt: WritePrompt
@@ -41,12 +44,21 @@ class ReplyForm(NamedTuple):
     max_tokens: int
     read: Callable[[str, Sequence[str]], int]
     reading_version: str
+    stop: tuple[str, ...] = ()
 
 
 LETTERS = ReplyForm("letters", letters_prompt, LETTERS_PROMPT_VERSION, 32, read_choice, CHOICE_PARSING_VERSION)
 """Enough tokens for a letter, the choice and a polite phrase."""
-FREE_TEXT = ReplyForm("text", free_text_prompt, FREE_TEXT_PROMPT_VERSION, 64, read_free_text, FREE_TEXT_READING_VERSION)
-"""Enough tokens for two sentences."""
+FREE_TEXT = ReplyForm(
+    "text",
+    free_text_prompt,
+    FREE_TEXT_PROMPT_VERSION,
+    64,
+    read_free_text,
+    FREE_TEXT_READING_VERSION,
+    ("\nQuestion:", "\nText:"),
+)
+"""Enough tokens for two sentences; models that only continue texts would ask themselves the next question."""
 FORMS = {form.name: form for form in (LETTERS, FREE_TEXT)}
 """By the mode that asks for them."""
 
@@ -63,6 +75,7 @@ class ReplyExaminee:
             "prompt": form.prompt_version,
             "reading": form.reading_version,
             "max_tokens": form.max_tokens,
+            **({"stop": list(form.stop)} if form.stop else {}),
         }
 
     def check(self, tasks: Sequence[Task]) -> None:
@@ -86,11 +99,14 @@ class ReplyExaminee:
                 yield TaskAnswer(place, chosen, read, (), seconds, found, fitted[place].read, fitted[place].cut)
 
     def _replies(self, prompts: Sequence[Prompt]) -> Iterator[Arrival[str]]:
+        options: ReplyOptions = {"max_tokens": self._form.max_tokens}
+        if self._form.stop:
+            options["stop"] = self._form.stop
         if isinstance(self._model, RemoteLanguageModel):
-            yield from self._model.replies(prompts, max_tokens=self._form.max_tokens)
+            yield from self._model.replies(prompts, **options)
             return
         # One at a time: in low precision a reply may depend on the other prompts of its batch.
         for place, prompt in enumerate(prompts):
-            (text,) = self._model.generate([prompt], max_tokens=self._form.max_tokens)
+            (text,) = self._model.generate([prompt], **options)
             tokens = self._model.count_tokens(f"{prompt.user}{prompt.reply}")
             yield Arrival(place, text, tokens, self._model.count_tokens(text))

@@ -60,7 +60,9 @@ def test_a_model_answers_in_its_own_words() -> None:
     (answer,) = ReplyExaminee(model, FORMS["text"]).answer([task])
     assert (answer.chosen, answer.reply) == (0, "At noon, it seems.")  # type: ignore[union-attr]
     assert model.asked == [free_text_prompt(TRAIN, ())]
-    assert ReplyExaminee(model, FORMS["text"]).settings["answers"] == "text"
+    settings = ReplyExaminee(model, FORMS["text"]).settings
+    assert (settings["answers"], settings["stop"]) == ("text", ["\nQuestion:", "\nText:"])
+    assert "stop" not in ReplyExaminee(model, FORMS["letters"]).settings
 
 
 def says(*choices: str) -> ScriptedModel:
