@@ -11,17 +11,20 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from runpy import run_path
+from threading import Thread
 from typing import Any
 
 import pytest
 
-from examcore import Progress, Question, write_exam
-from rag import AnswerStore
+from examcore import Chunk, Progress, Question, read_exam, write_chunks, write_exam
+from rag import AnswerStore, build_retriever
 from ragexam._config import GridSettings
 from ragexam._run import HERE as THIS_PROCESS
 from ragexam._run import run_sitting
 from tests.command_line import run_here
 from tests.rag.faulty_server import Body, Say, Server, chat, listed_or_echoed, serving
+from tests.scripted_model import ScriptedModel
 
 ROOT = Path(__file__).parents[2]
 WORDS = ("twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
@@ -199,6 +202,25 @@ def test_answers_that_a_judge_did_not_judge_stay_open(exam: Path, tmp_path: Path
         asked["black_boxes"][0]["system"] = "http://127.0.0.1:9/ask"
         result = sat({**asked, "black_boxes": grid(server)["black_boxes"]}, exam, tmp_path / "again")
     assert result["accuracy"][SYSTEM] == pytest.approx((COUNT - 2) / COUNT)
+
+
+def test_the_server_of_the_examples_sits_and_names_its_passages(exam: Path, tmp_path: Path) -> None:
+    example = run_path(str(ROOT / "examples" / "answering_server.py"))
+    questions = read_exam(exam).questions
+    chunks = [Chunk(one.chunk_id, "d", one.context, 0, len(one.context)) for one in questions]
+    answerer = example["Answerer"](build_retriever("bm25", chunks), "python:tests.scripted_model:ScriptedModel")
+    answerer._model = ScriptedModel(lambda prompt: f"It is {number(prompt.user.split('Question: ')[1])}.")
+    write_chunks(tmp_path / "chunks.jsonl", chunks)
+    with example["server_of"](answerer, 0) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        mine = {"name": "mine", "system": f"http://127.0.0.1:{server.server_port}/ask", "choices": False}
+        result = sat({"black_boxes": [mine]}, exam, tmp_path / "out")
+        server.shutdown()
+    assert result["accuracy"] == {"mine+own+icl0": 1.0}
+    with AnswerStore(tmp_path / "out" / "answers.sqlite") as store:
+        assert all(
+            f"c{number(one.stem)}" in answer.passages for one, answer in zip(questions, store.answers(), strict=True)
+        )
 
 
 @pytest.mark.slow
