@@ -79,7 +79,7 @@ def test_a_sheet_is_judged_by_any_program(desk: BlindAudit, tmp_path: Path) -> N
             faults = [] if row["choices"][row["answer"]] in row["passage"] else ["not answerable"]
             log.write(json.dumps({"audit": row["audit"], "item": row["item"], "faults": faults}) + "\n")
     found = desk.result()
-    assert found["judged"] == 8
+    assert found.judged == 8
     assert desk.is_over
 
 
