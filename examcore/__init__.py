@@ -58,6 +58,7 @@ from examcore._language_model import (
     StreamsLikelihoods,
     common_prefix,
     likelihoods_of,
+    replies_of,
     up_to_stop,
 )
 from examcore._progress import Progress, ReportProgress, duration
@@ -164,6 +165,7 @@ __all__ = [
     "read_questions",
     "read_text",
     "repaired_json_object",
+    "replies_of",
     "shown_json",
     "stem",
     "text_units",

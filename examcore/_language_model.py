@@ -120,6 +120,21 @@ def likelihoods_of(
     yield from model.likelihoods(asked) if isinstance(model, StreamsLikelihoods) else one_by_one(model, asked)
 
 
+def replies_of(
+    model: LanguageModel, prompts: Sequence[Prompt], **options: Unpack[ReplyOptions]
+) -> Iterator[Arrival[str]]:
+    """A reply to each prompt, as the model streams them, else one prompt at a time.
+
+    In low precision a reply may depend on the other prompts of its batch.
+    """
+    if isinstance(model, RemoteLanguageModel):
+        yield from model.replies(prompts, **options)
+        return
+    for place, prompt in enumerate(prompts):
+        (text,) = model.generate([prompt], **options)
+        yield Arrival(place, text, model.count_tokens(f"{prompt.user}{prompt.reply}"), model.count_tokens(text))
+
+
 def one_by_one(model: LanguageModel, asked: Sequence[tuple[Prompt, tuple[str, ...]]]) -> Iterator[Arrival[Likelihoods]]:
     """The log-likelihoods of each prompt's continuations, one prompt at a time."""
     for place, (prompt, continuations) in enumerate(asked):

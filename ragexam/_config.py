@@ -114,8 +114,11 @@ class GridSettings(SettingsGroup):
 
     @property
     def examinees(self) -> list[ModelSettings | LlmSpec | BlackBoxSpec]:
-        """Everything that answers, and the judge of answers."""
-        return [*self.grid.examinees, *([self.judge] if self.judge else [])]
+        """Everything that answers, and the judge of answers; models in the most demanding of their modes."""
+        modes = self.grid.answers
+        needed = {} if not modes else {"answers": "likelihood" if "likelihood" in modes else modes[0]}
+        llms = [one.model_copy(update=needed) for one in self.grid.llms]
+        return [*llms, *self.grid.black_boxes, *([self.judge] if self.judge else [])]
 
     @property
     def models(self) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ def free_text_of(run: Path, labels: Path | None = None) -> FreeTextAnswers:
         return found
     hand = read_hand_labels(labels, found.answers)
     write_text(folder.answer_labels, [read_text(labels)])
-    return FreeTextAnswers(found.answers, found.questions, found.choosing, found.writing, hand)
+    return replace(found, hand=hand)
 
 
 def write_answer_sheet(found: FreeTextAnswers, path: Path, size: int, seed: int = 0) -> AnswerSheet:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from examcore import Exam, FailedError, LanguageModel, NoReply, Progress, counted
-from grading.graders import AnswerJudge, GivenAnswer
+from grading.graders import AnswerJudge, GivenAnswer, judge_name
 from rag import (
     OWN_FACETS,
     AnswerStore,
@@ -32,8 +32,8 @@ TrafficByName = dict[str, Traffic]
 
 def examinee_factories(grid: Grid, heard: TrafficByName) -> dict[str, ExamineeFactory]:
     """How to make everyone who sits, by name; `heard` receives the traffic of those that are made in this process."""
-    named = {one.name: one for one in grid.examinees}
-    return {one.examinee: partial(_examinee, named[one.llm], grid.modes[one.examinee], heard) for one in grid.pipelines}
+    named, modes = {one.name: one for one in grid.examinees}, grid.modes
+    return {one.examinee: partial(_examinee, named[one.llm], modes[one.examinee], heard) for one in grid.pipelines}
 
 
 def _examinee(one: LlmSpec | BlackBoxSpec, mode: str, heard: TrafficByName) -> LanguageModel | Examinee:
@@ -51,9 +51,13 @@ def judge_answers(grid: GridSettings, exam: Exam, store: AnswerStore, progress: 
     if grid.judge is None:
         store.withdraw_judgments()
         return
-    judge = AnswerJudge(load_language_model(grid.judge), letters=is_server(grid.judge.model))
-    store.withdraw_judgments(judge.name)
-    asked = store.unclear(exam, judge.name)
+    letters = is_server(grid.judge.model)
+    name = judge_name(grid.judge.model, letters=letters)
+    store.withdraw_judgments(name)
+    asked = store.unclear(exam, name)
+    if not asked:
+        return
+    judge = AnswerJudge(load_language_model(grid.judge), letters=letters)
     questions, lost = {one.id: one for one in exam.questions}, []
     with progress.step("judging") as report:
         report(0, len(asked))
@@ -62,7 +66,8 @@ def judge_answers(grid: GridSettings, exam: Exam, store: AnswerStore, progress: 
             if isinstance(chosen, NoReply):
                 lost.append(chosen.reason)
             else:
-                store.judge(judge.name, [JudgedReply(asked[place].pipeline, asked[place].question, chosen)], exam)
+                pipeline, question, _ = asked[place]
+                store.judge(name, JudgedReply(pipeline, question, chosen, chosen == questions[question].key))
             report(done, len(asked))
     if lost:
         raise FailedError(f"judge {grid.judge.model}: {counted(len(lost), 'answer')} not judged: {lost[0]}")
@@ -90,8 +95,8 @@ def outcome(settings: GridSettings, store: AnswerStore, heard: TrafficByName) ->
 
     `servers` counts the requests of this process; whoever was asked in another is not among them.
     """
-    grid = settings.grid
-    found = {one.id: (one.examinee, counts) for one in grid.pipelines if (counts := store.outcomes().get(one.id))}
+    grid, outcomes = settings.grid, store.outcomes()
+    found = {one.id: (one.examinee, counts) for one in grid.pipelines if (counts := outcomes.get(one.id))}
     return {
         "modes": grid.modes,
         "judge": settings.judge and settings.judge.model,

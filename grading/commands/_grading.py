@@ -9,8 +9,8 @@ import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
-from functools import partial
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -103,7 +103,7 @@ def run(
         write_text(out / "run.json", [json.dumps(record, indent=2, ensure_ascii=False) + "\n"])
     if found.lost:
         # What was graded is written; the same command asks for the rest.
-        reasons = ", ".join(f"{count} {why}" for why, count in told.record()["no_reply_reasons"].items())
+        reasons = ", ".join(f"{count} {why}" for why, count in told.summary["no_reply_reasons"].items())
         raise FailedError(f"{len(found.lost)} pairs got no reply ({reasons}); the rest is graded")
     show(told.record(), as_json=as_json, lines="\n".join(told.lines()))
 
@@ -142,7 +142,8 @@ def margin(
     show(told.record(), as_json=as_json, lines=f"{out / 'margin.json'}: " + "\n".join(told.lines()))
 
 
-class GradingResult(NamedTuple):
+@dataclass(frozen=True)
+class GradingResult:
     """What a run graded: by which grader and model, what was left out, and what it cost; `out` are the grades."""
 
     grader: Grader
@@ -154,13 +155,18 @@ class GradingResult(NamedTuple):
     usage: Mapping[str, Any]
     out: Path
 
+    @cached_property
+    def summary(self) -> Mapping[str, Any]:
+        """Counts of grades and replies, the unparsed share resampled once."""
+        return summary(self.outcome, self.sampling)
+
     def record(self) -> dict[str, Any]:
         """The result as JSON types."""
         return {
             "grader": self.grader.name,
             "model": self.model,
             "settings": dict(self.grader.settings),
-            **summary(self.outcome, self.sampling),
+            **self.summary,
             "beyond_limit": self.beyond_limit,
             "left_out": {
                 "queries_without_questions": list(self.paired.without_questions),
@@ -173,7 +179,7 @@ class GradingResult(NamedTuple):
 
     def lines(self) -> list[str]:
         """The result for a reader."""
-        outcome, paired, told = self.outcome, self.paired, summary(self.outcome, self.sampling)
+        outcome, paired, told = self.outcome, self.paired, self.summary
         lines = [f"{self.out}: {len(outcome.graded)} grades by {self.grader.name} with {self.model}"]
         lines += [f"  grade {grade}: {count}" for grade, count in told["grades"].items()]
         lines.append(f"unparsed: {told['unparsed']}, a share of {interval_text(told['unparsed_share'])}")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from examcore import Chunk, Prompt, Question
 from rag.answering._choice_parsing import CHOICE_PARSING_VERSION, MAX_READ_CHARACTERS, read_choice
 from rag.answering._examinees import ABSTAINED, NO_CHOICE
-from rag.answering._prompts import ANSWER_PREFIX, Shot, passage_and_stem, passages_and_stem
+from rag.answering._prompts import Shot, open_question_prompt
 
 FREE_TEXT_PROMPT_VERSION = "free-text-1"
 """Stored with every answer; changes whenever a prompt changes by a character."""
@@ -33,11 +33,8 @@ _DECLINES = re.compile(
 
 def free_text_prompt(question: Question, passages: Sequence[Chunk], shots: Sequence[Shot] = ()) -> Prompt:
     """The prompt of one exam question that is answered in words; it does not show the choices."""
-    parts = [f"{passage_and_stem(shot)}\n{ANSWER_PREFIX} {shot.answer}" for shot in shots]
-    parts.append(passages_and_stem(question, passages))
-    lead = "Read the text and answer" if passages else "Answer"
-    instruction = f"{lead} the question in one short sentence. If you cannot tell, write: I do not know."
-    return Prompt(user="\n\n".join([instruction, *parts]), reply=ANSWER_PREFIX)
+    how = "in one short sentence. If you cannot tell, write: I do not know."
+    return open_question_prompt(how, question, passages, shots)
 
 
 def read_free_text(written: str, choices: Sequence[str]) -> int:

@@ -21,10 +21,11 @@ MAX_CHOICES = 26
 def letters_prompt(question: Question, passages: Sequence[Chunk], shots: Sequence[Shot] = ()) -> Prompt:
     """The prompt of one exam question that is answered with a letter; choices stand in the exam's order."""
     parts = [
-        f"{passage_and_stem(shot)}\n{_listed(shot.choices)}\n{ANSWER_PREFIX} {_letter(shot.choices.index(shot.answer))}"
+        f"{passage_and_stem(shot)}\n{listed_choices(shot.choices)}\n"
+        f"{ANSWER_PREFIX} {_letter(shot.choices.index(shot.answer))}"
         for shot in shots
     ]
-    parts.append(f"{passages_and_stem(question, passages)}\n{_listed(question.choices)}")
+    parts.append(f"{passages_and_stem(question, passages)}\n{listed_choices(question.choices)}")
     lead = "Read the text and answer" if passages else "Answer"
     instruction = f"{lead} the question with the letter of the right choice alone; guess if you must."
     return Prompt(user="\n\n".join([instruction, *parts]), reply=ANSWER_PREFIX)
@@ -40,7 +41,8 @@ def require_letters(tasks: Sequence[Task]) -> None:
             )
 
 
-def _listed(choices: Sequence[str]) -> str:
+def listed_choices(choices: Sequence[str]) -> str:
+    """The choices with their letters, one to a line."""
     return "\n".join(f"{_letter(place)}) {choice.strip()}" for place, choice in enumerate(choices))
 
 

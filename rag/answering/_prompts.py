@@ -35,10 +35,15 @@ class Shot:
 
 def exam_prompt(question: Question, passages: Sequence[Chunk], shots: Sequence[Shot] = ()) -> Prompt:
     """The prompt of one exam question."""
+    return open_question_prompt("in a few words.", question, passages, shots)
+
+
+def open_question_prompt(how: str, question: Question, passages: Sequence[Chunk], shots: Sequence[Shot]) -> Prompt:
+    """The prompt of a question whose choices are not shown; `how` says how to answer it."""
     parts = [f"{passage_and_stem(shot)}\n{ANSWER_PREFIX} {shot.answer}" for shot in shots]
     parts.append(passages_and_stem(question, passages))
     lead = "Read the text and answer" if passages else "Answer"
-    return Prompt(user="\n\n".join([f"{lead} the question in a few words.", *parts]), reply=ANSWER_PREFIX)
+    return Prompt(user="\n\n".join([f"{lead} the question {how}", *parts]), reply=ANSWER_PREFIX)
 
 
 def passage_and_stem(shot: Shot) -> str:

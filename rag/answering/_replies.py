@@ -11,14 +11,12 @@ from typing import NamedTuple
 
 from examcore import (
     LONE_SURROGATE,
-    Arrival,
     LanguageModel,
     Likelihoods,
     NoReply,
-    Prompt,
-    RemoteLanguageModel,
     ReplyOptions,
     has_lone_surrogate,
+    replies_of,
 )
 from rag.answering._choice_parsing import CHOICE_PARSING_VERSION, read_choice
 from rag.answering._examinees import TaskAnswer, TaskFailure, timed
@@ -87,7 +85,10 @@ class ReplyExaminee:
     def answer(self, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
         """The choices that the replies name, as they come."""
         fitted = [self._fit(task) for task in tasks]
-        for arrival, seconds in timed(self._replies([one.prompt for one in fitted])):
+        options: ReplyOptions = {"max_tokens": self._form.max_tokens}
+        if self._form.stop:
+            options["stop"] = self._form.stop
+        for arrival, seconds in timed(replies_of(self._model, [one.prompt for one in fitted], **options)):
             place, found = arrival.place, arrival.value
             if isinstance(found, NoReply):
                 yield TaskFailure(place, found.reason)
@@ -97,16 +98,3 @@ class ReplyExaminee:
                 chosen = self._form.read(found, tasks[place].question.choices)
                 read = Likelihoods((), (), arrival.prompt_tokens)
                 yield TaskAnswer(place, chosen, read, (), seconds, found, fitted[place].read, fitted[place].cut)
-
-    def _replies(self, prompts: Sequence[Prompt]) -> Iterator[Arrival[str]]:
-        options: ReplyOptions = {"max_tokens": self._form.max_tokens}
-        if self._form.stop:
-            options["stop"] = self._form.stop
-        if isinstance(self._model, RemoteLanguageModel):
-            yield from self._model.replies(prompts, **options)
-            return
-        # One at a time: in low precision a reply may depend on the other prompts of its batch.
-        for place, prompt in enumerate(prompts):
-            (text,) = self._model.generate([prompt], **options)
-            tokens = self._model.count_tokens(f"{prompt.user}{prompt.reply}")
-            yield Arrival(place, text, tokens, self._model.count_tokens(text))

@@ -9,16 +9,20 @@ from pydantic import BeforeValidator, ValidationError, model_validator
 
 from examcore import first_setting_fault
 from rag._models import SettingsGroup
-from rag.grid._pipeline import OWN_FACETS, Mode, Pipeline
+from rag.grid._pipeline import OWN_FACETS, READING, Mode, Pipeline
 from rag.grid._specs import BlackBoxSpec, LlmSpec, RetrieverSpec
 from rag.retrieval._kinds import BOUNDS
 
 Level = TypeVar("Level", int, str)
 
 
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else [value]
+
+
 def _distinct_numbers(value: Any, least: int) -> tuple[int, ...]:
     """Distinct whole numbers; one alone stands for a list of one."""
-    values = value if isinstance(value, list | tuple) else [value]
+    values = _as_list(value)
     if any(isinstance(one, bool) or not isinstance(one, int) or one < least for one in values):
         raise ValueError(f"wanted whole numbers from {least}")
     if len(set(values)) < len(values):
@@ -38,7 +42,7 @@ Factor = Annotated[tuple[int, ...], BeforeValidator(lambda value: () if value is
 
 def _kinds(value: Any) -> tuple[str, ...]:
     """Distinct kinds of queries; one alone stands for a list of one, none where the grid does not cross them."""
-    values = [] if value is None else value if isinstance(value, list | tuple) else [value]
+    values = [] if value is None else _as_list(value)
     if any(not isinstance(one, str) or not one for one in values) or len(set(values)) < len(values):
         raise ValueError("wanted distinct kinds of queries, such as question, keywords and stem")
     return tuple(values)
@@ -46,7 +50,7 @@ def _kinds(value: Any) -> tuple[str, ...]:
 
 def _modes(value: Any) -> Any:
     """Distinct modes; one alone stands for a list of one, none where the grid does not cross them."""
-    values = [] if value is None else value if isinstance(value, list | tuple) else [value]
+    values = [] if value is None else _as_list(value)
     if len({str(one) for one in values}) < len(values):
         raise ValueError("wanted distinct modes")
     return tuple(values)
@@ -107,8 +111,7 @@ class Grid(SettingsGroup):
             for queries in _levels(self.queries, retriever)
             for answers in self.answers or (None,)
         )
-        reading = ("passages", "budget", "queries")
-        first: dict[str, Any] = {name: values[0] for name in reading if (values := getattr(self, name))}
+        first: dict[str, Any] = {name: values[0] for name in READING if (values := getattr(self, name))}
         return (*crossed, *(Pipeline(one.name, OWN_FACETS, 0, **first) for one in self.black_boxes))
 
     @property

@@ -12,7 +12,9 @@ Mode = Literal["likelihood", "letters", "text"]
 FACETS = ("llm", "retriever", "icl")
 """The facet columns of every response table, in order."""
 
-FACTORS = ("passages", "budget", "queries", "answers")
+READING = ("passages", "budget", "queries")
+"""The factors that decide what passages a pipeline reads."""
+FACTORS = (*READING, "answers")
 """Further facet columns, for grids that cross the number of passages, their length, what retrievers search for, or how
 models answer."""
 
@@ -51,7 +53,7 @@ class Pipeline:
     @property
     def reading(self) -> str:
         """What its passages depend on: `bm25`, or `bm25-k3-b2000`."""
-        return "-".join([self.retriever, *self._marks(("passages", "budget", "queries"))])
+        return "-".join([self.retriever, *self._marks(READING)])
 
     @property
     def factors(self) -> dict[str, int | str]:

@@ -118,6 +118,7 @@ class JudgedReply(NamedTuple):
     pipeline: str
     question: str
     chosen: int
+    correct: bool
 
 
 class AnswerStore:
@@ -207,11 +208,10 @@ class AnswerStore:
         )
         return [UnclearReply(*row) for row in rows if row[0] in asked]
 
-    def judge(self, judge: str, judgments: Sequence[JudgedReply], exam: Exam) -> None:
+    def judge(self, judge: str, *judgments: JudgedReply) -> None:
         """Write judgments, all or none, in place of those of other judges. Raises ValueError before `begin`."""
         self._writing()
-        keys = {one.id: one.key for one in exam.questions}
-        rows = [(self._exam, *one, one.chosen == keys[one.question], judge) for one in judgments]
+        rows = [(self._exam, *one, judge) for one in judgments]
         with self._explained(), self._db:
             self._db.executemany("INSERT OR REPLACE INTO judgments VALUES (?, ?, ?, ?, ?, ?)", rows)
 

@@ -83,8 +83,9 @@ def label_of(chosen: int, key: int) -> str:
 class FreeTextAnswers:
     """The free-text answers of a run.
 
-    `choosing` are the shares right `[P, Q]` of pipelines that also answered by choosing, `writing` the same in free
-    text, both NaN where a question was not answered; `hand` are labels given by hand, by pipeline and question.
+    `choosing` says which answers `[P, Q]` of pipelines that also answered by choosing are right, `writing` which in
+    free text, over the questions that all of them answered both ways; `hand` are labels given by hand, by pipeline and
+    question.
     """
 
     answers: Sequence[GradedAnswer]
@@ -120,11 +121,11 @@ class FreeTextAnswers:
 
     def rank_agreement(self) -> IntervalEstimate | None:
         """Kendall's tau-b of accuracy by choosing and in free text, over questions; None for few pipelines."""
-        if len(self.choosing) < FEWEST_RANKED:
+        if len(self.choosing) < FEWEST_RANKED or not self.choosing.size:
             return None
 
         def tau(places: NDArray[np.int64]) -> float:
-            one, other = (np.nanmean(table[:, places], axis=1)[None] for table in (self.choosing, self.writing))
+            one, other = (table[:, places].mean(axis=1)[None] for table in (self.choosing, self.writing))
             return float(kendall(one, other, np.ones_like(one))[0])
 
         return bootstrap(tau, self.choosing.shape[1], level=LEVEL)
@@ -164,13 +165,11 @@ class FreeTextAnswers:
             sentences = [f"{how}, {who} the {self.judged} of which no rule could tell the choice."]
         else:
             sentences = [f"{how}: one that states the key in other words counts as wrong without a judge (grid.judge)."]
-        if (kappa := self.agreement()) is not None:
-            rules = self.agreement(by_rule=True)
-            assert rules is not None
-            sentences.append(
-                f"Against {counted(len(self.hand), 'label')} given by hand, Cohen's kappa is {_shown(kappa)}"
-                f" ({_shown(rules)} by rules alone)."
-            )
+        kappa, rules = self.agreement(), self.agreement(by_rule=True) if self.judges else None
+        if kappa is not None:
+            alone = "" if rules is None else f" ({_shown(rules)} by rules alone)"
+            labels = counted(len(self.hand), "label")
+            sentences.append(f"Against {labels} given by hand, Cohen's kappa is {_shown(kappa)}{alone}.")
         else:
             sentences.append("No answer was labelled by hand, so how well they were graded is not known.")
         if (tau := self.rank_agreement()) is not None:
@@ -189,7 +188,8 @@ def read_free_text(folder: RunFolder, questions: Sequence[Question]) -> FreeText
     if not folder.answers.is_file():
         return None
     with AnswerStore(folder.answers) as store:
-        answers, pipelines, written = store.answers(), store.pipelines(), store.free_text()
+        written, pipelines = store.free_text(), store.pipelines()
+        answers = store.answers() if written else []
     known = {one.id: one for one in questions}
     mine = [one for one in answers if one.pipeline in written and one.question in known]
     graded = [

@@ -143,7 +143,7 @@ def test_a_judge_decides_where_rules_name_no_choice_and_is_asked_once(exam: Exam
         store.settle({GRID[0]: {"model": {"answers": "text"}}, GRID[1]: {"model": {"answers": "letters"}}})
         assert store.free_text() == {GRID[0].id}
         assert store.unclear(exam, "j") == [(GRID[0].id, first.id, "about twelve")]
-        store.judge("j", [JudgedReply(GRID[0].id, first.id, first.key)], exam)
+        store.judge("j", JudgedReply(GRID[0].id, first.id, first.key, correct=True))
         assert store.unclear(exam, "j") == []
         assert len(store.unclear(exam, "another")) == 1
         assert store.scores(exam)[GRID[0].id, first.id] == 1

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import signal
+import sqlite3
 import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -18,12 +17,13 @@ from typing import Any
 import pytest
 
 from examcore import Chunk, Progress, Question, read_exam, write_chunks, write_exam
-from rag import AnswerStore, build_retriever
+from rag import AnswerStore, LlmSpec, build_retriever
 from ragexam._config import GridSettings
 from ragexam._run import HERE as THIS_PROCESS
 from ragexam._run import run_sitting
 from tests.command_line import run_here
 from tests.rag.faulty_server import Body, Say, Server, chat, listed_or_echoed, serving
+from tests.ragexam.killed_sittings import command, stored
 from tests.scripted_model import ScriptedModel
 
 ROOT = Path(__file__).parents[2]
@@ -191,17 +191,37 @@ def test_a_run_without_free_text_says_so(exam: Path, tmp_path: Path) -> None:
 
 
 def test_answers_that_a_judge_did_not_judge_stay_open(exam: Path, tmp_path: Path) -> None:
-    def failing(server: Server, path: str, body: Body) -> Say:
-        return Say(b"busy", 500) if "Somebody answered" in str(body) else script(server, path, body)
+    busy = True
 
-    content = {"llms": [], "retrievers": [], "answers": None}
-    with serving(failing) as server, pytest.raises(OSError, match=r"judge openai:.*: 5 answers not judged: status 500"):
-        sat(grid(server, **content), exam, tmp_path / "out")
-    with serving(script) as server:
-        asked = grid(server, **content)
-        asked["black_boxes"][0]["system"] = "http://127.0.0.1:9/ask"
-        result = sat({**asked, "black_boxes": grid(server)["black_boxes"]}, exam, tmp_path / "again")
+    def often_busy(server: Server, path: str, body: Body) -> Say:
+        return Say(b"busy", 500) if busy and "Somebody answered" in str(body) else script(server, path, body)
+
+    with serving(often_busy) as server:
+        content = grid(server, llms=[], retrievers=[], answers=None)
+        with pytest.raises(OSError, match=r"judge openai:.*: 5 answers not judged: status 500"):
+            sat(content, exam, tmp_path / "out")
+        busy = False
+        result = sat(content, exam, tmp_path / "out")
+        assert asked_of(server, "Which number") == COUNT + 2 * 5
     assert result["accuracy"][SYSTEM] == pytest.approx((COUNT - 2) / COUNT)
+
+
+def test_a_sitting_half_done_ranks_nothing(exam: Path, tmp_path: Path) -> None:
+    with serving(script) as server:
+        sat(grid(server, shots=[0], retrievers=["closed-book", "oracle", "bm25"], judge=None), exam, tmp_path / "out")
+    with closing(sqlite3.connect(tmp_path / "out" / "answers.sqlite")) as store, store:
+        store.execute("DELETE FROM answers WHERE pipeline = 'far+oracle+icl0+a-text'")
+    found = json.loads(told("answers", tmp_path / "out", "--json")[1])
+    assert found["rank_agreement"] is None
+    assert len(found["pipelines"]) == 3
+
+
+def test_a_grid_needs_likelihoods_only_where_a_mode_does() -> None:
+    base = {"llms": ["embedded:smollm2-135m"], "retrievers": ["oracle"]}
+    for modes, needed in ((["letters", "text"], "letters"), (["text", "likelihood"], "likelihood"), ("text", "text")):
+        (model,) = GridSettings.model_validate({**base, "answers": modes}).examinees
+        assert isinstance(model, LlmSpec)
+        assert model.answers == needed
 
 
 def test_the_server_of_the_examples_sits_and_names_its_passages(exam: Path, tmp_path: Path) -> None:
@@ -228,30 +248,15 @@ def test_kill_9_while_judging_asks_no_judgment_twice(exam: Path, tmp_path: Path)
     out, path = tmp_path / "out", tmp_path / "grid.yaml"
     with serving(script, pause=0.15) as server:
         path.write_text(json.dumps(grid(server)))
-        words = ["sit", str(exam), "--pipelines", str(path), "--out", str(out)]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         for least in (3, 8):
-            job = subprocess.Popen(
-                [sys.executable, "-m", "ragexam", *words], cwd=ROOT, env=environment, stderr=subprocess.DEVNULL
-            )
-            while stored(out) < least and job.poll() is None:
+            job = subprocess.Popen(**command(path, exam, out), stderr=subprocess.DEVNULL)
+            while stored(out, "judgments") < least and job.poll() is None:
                 time.sleep(0.005)
             job.send_signal(signal.SIGKILL)
             job.wait()
-        kept = stored(out)
+        kept = stored(out, "judgments")
         assert 8 <= kept < 15
         before = asked_of(server, "Somebody answered")
-        subprocess.run([sys.executable, "-m", "ragexam", *words], cwd=ROOT, env=environment, check=True, timeout=120)
+        subprocess.run(**command(path, exam, out), check=True, timeout=120)
         assert asked_of(server, "Somebody answered") - before <= 15 - kept
-    assert stored(out) == 15
-
-
-def stored(out: Path) -> int:
-    """How many judgments another process has stored so far."""
-    import sqlite3
-
-    try:
-        with closing(sqlite3.connect(f"file:{out / 'answers.sqlite'}?mode=ro", uri=True)) as store:
-            return int(store.execute("SELECT count(*) FROM judgments").fetchone()[0])
-    except sqlite3.OperationalError:
-        return 0
+    assert stored(out, "judgments") == 15

@@ -6,12 +6,10 @@ import io
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,7 @@ from ragexam._measure import run_data
 from ragexam._run import HERE as THIS_PROCESS
 from ragexam._run import run_sitting
 from tests.rag.faulty_server import Body, Say, Server, chat, listed_or_echoed, serving
+from tests.ragexam.killed_sittings import command, stored
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -109,21 +108,6 @@ def test_one_way_of_answering_needs_no_warning(exam: Path, tmp_path: Path, kind:
     with serving(script) as server:
         result, told = sat(server, exam, tmp_path / "out", kinds=(kind,))
     assert "different ways" not in told + json.dumps(result["notes"])
-
-
-def command(grid_path: Path, exam: Path, out: Path) -> dict[str, Any]:
-    words = ["sit", str(exam), "--pipelines", str(grid_path), "--out", str(out)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return {"args": [sys.executable, "-m", "ragexam", *words], "cwd": ROOT, "env": environment}
-
-
-def stored(out: Path) -> int:
-    """How many answers another process has stored so far."""
-    try:
-        with closing(sqlite3.connect(f"file:{out / 'answers.sqlite'}?mode=ro", uri=True)) as store:
-            return int(store.execute("SELECT count(*) FROM answers").fetchone()[0])
-    except sqlite3.OperationalError:
-        return 0
 
 
 @pytest.mark.slow
