@@ -114,16 +114,13 @@ def outcome(settings: GridSettings, store: AnswerStore, heard: TrafficByName) ->
 
 def _counted(found: Sequence[tuple[str, PipelineOutcome]]) -> Iterator[str]:
     """One sentence for each examinee with replies that named no choice, one for each with shortened prompts."""
-    answered, unparsed, truncated, abstained = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    answered, unparsed, truncated = Counter[str](), Counter[str](), Counter[str]()
     for name, one in found:
         answered[name] += one.answered
         unparsed[name] += one.unparsed
         truncated[name] += one.truncated
-        abstained[name] += one.abstained
     for name, count in (+unparsed).items():
         yield f"{name}: {count} of {answered[name]} replies named no choice and count as wrong"
-    for name, count in (+abstained).items():
-        yield f"{name}: {count} of {answered[name]} replies say that it cannot answer, and count as not right"
     for name, count in (+truncated).items():
         yield (
             f"{name}: {count} of {answered[name]} prompts were longer than it reads; their last passages were left out "

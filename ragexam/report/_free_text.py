@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from examcore import (
@@ -26,6 +27,7 @@ from examcore import (
 )
 from examcore.page import clipped, percent_range
 from rag import ABSTAINED, NO_CHOICE, Answer, AnswerStore, Pipeline
+from ragexam.report._component_names import pipeline_names
 from ragexam.report._page_parts import (
     PageSection,
     PageTable,
@@ -109,6 +111,12 @@ class FreeTextAnswers:
         """The labels of each pipeline's answers."""
         ranked = sorted(self.answers, key=lambda one: one.pipeline)
         return {name: Counter(one.label for one in some) for name, some in groupby(ranked, lambda one: one.pipeline)}
+
+    def wrong_by_turns(self) -> list[GradedAnswer]:
+        """The wrong answers, one of each pipeline after another."""
+        ranked = sorted((one for one in self.answers if one.label == WRONG), key=lambda one: one.pipeline)
+        piles = [list(some) for _, some in groupby(ranked, lambda one: one.pipeline)]
+        return [one for turn in zip_longest(*piles) for one in turn if one is not None]
 
     def agreement(self, *, by_rule: bool = False) -> IntervalEstimate | None:
         """Cohen's kappa of the grades, or of those by rule alone, with the labels given by hand; None without any."""
@@ -226,11 +234,11 @@ def read_hand_labels(path: Path, answers: Sequence[Answer | GradedAnswer]) -> di
     return found
 
 
-def free_text_section(found: FreeTextAnswers | None) -> PageSection:
+def free_text_section(found: FreeTextAnswers | None, scores: pd.DataFrame) -> PageSection:
     """Right, wrong and declined answers of each pipeline, and wrong ones to read; empty without such answers."""
     if found is None:
         return PageSection([])
-    rows = []
+    rows, named = [], pipeline_names(scores)
     for name, counts in found.counts.items():
         total = counts.total()
         tried = total - counts[DECLINED]
@@ -238,7 +246,7 @@ def free_text_section(found: FreeTextAnswers | None) -> PageSection:
         wrong = counts[WRONG] / tried if tried else float("nan")
         rows.append(
             table_row(
-                text_cell(name),
+                text_cell(named.get(name, name)),
                 percent_cell(counts[RIGHT] / total),
                 number_cell(percent_range(interval), interval.low),
                 percent_cell(counts[DECLINED] / total),
@@ -247,15 +255,14 @@ def free_text_section(found: FreeTextAnswers | None) -> PageSection:
         )
     heads = column_heads("pipeline", "#right", "#95\u00a0% interval", "#declined", "#wrong where it answered")
     table = PageTable("Free-text answers of each pipeline", heads, tuple(rows), sortable=True)
-    wrong_answers = [one for one in found.answers if one.label == WRONG][:WORST]
     read = tuple(
         table_row(
             text_cell(clipped(found.questions[one.question].stem, 200)),
             text_cell(found.questions[one.question].answer),
             text_cell(clipped(one.reply, 300) or "(nothing)"),
-            text_cell(one.pipeline),
+            text_cell(named.get(one.pipeline, one.pipeline)),
         )
-        for one in wrong_answers
+        for one in found.wrong_by_turns()[:WORST]
     )
     worst = PageTable("Wrong answers to read", column_heads("question", "key", "answer", "pipeline"), read)
     return PageSection(found.trust(), tables=(table,), folded=(worst,) if read else ())

@@ -81,7 +81,7 @@ def page_context(findings: RunFindings, figures: Mapping[str, Picture]) -> Mappi
         "variance": variance_section(model, findings.verdicts, questions),
         "interactions": interactions_section(model),
         "retrieval": retrieval_section(scores, *reading, picture("retrieval_and_answers")),
-        "free_text": free_text_section(evidence.free_text),
+        "free_text": free_text_section(evidence.free_text, scores),
         "costs": costs_section(scores, costs, findings.frontier, picture("quality_and_cost")),
         "information": information_section(model, picture("exam_information")),
         "questions": questions_section(questions, findings.signs, () if pruning is None else pruning.dropped),

@@ -158,6 +158,7 @@ def test_free_text_is_sat_beside_choices_graded_and_labelled(exam: Path, tmp_pat
     assert "Answers in free text" in page
     assert "labels given by hand, Cohen" in page
     assert "It is 99." in page
+    assert "far + oracle + no examples + free text" in page
     assert "their accuracies are not comparable" not in page
 
 
