@@ -54,7 +54,7 @@ test: $(PEERS) ## Run all tests
 test-fast: $(DEV) ## Run the tests that need no model and take seconds
 	$(BIN)/python -m pytest -m "not slow and not models and not validate"
 
-validate: $(DEV) ## Run the statistical validations that take minutes: coverage, calibration, two samplers
+validate: $(PEERS) ## Run the statistical validations that take minutes: coverage, calibration, two samplers
 	OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m validate -n $(WORKERS) --durations=20
 
 lint: $(DEV) ## Check style, format and types

@@ -72,7 +72,8 @@ def fit(
 
     Models: `1pl`, `2pl`, `3pl`, `3pl-shared` (one guessing parameter for all items), `4pl`; `auto` chooses the simplest
     of 1pl to 3pl that PSIS-LOO does not reject (with `mml`: the one with the smallest BIC of maximum likelihood fits);
-    `grm` is the graded response model for ratings (`read_responses(..., graded=True)`), by `nuts` or `mml`.
+    of ratings (`read_responses(..., graded=True)`), by `nuts` or `mml`: `grm`, the graded response model, `gpcm`, the
+    generalised partial credit model, and `pcm`, the partial credit model, with one discrimination for all items.
 
     Methods:
 
@@ -110,7 +111,7 @@ def estimate(
     """
     if settings.method == "nuts" and settings.chains < 2:
         raise ValueError(f"{settings.chains} chain cannot be checked for convergence; wanted at least 2")
-    data = _rated(data, settings) if settings.model == RATINGS else _right_or_wrong(data, settings.model)
+    data = _rated(data, settings) if settings.model in RATINGS else _right_or_wrong(data, settings.model)
     require(data)
     facets = settings.facets
     marginal = settings.method == "mml"
@@ -141,7 +142,7 @@ def _with_item_effects(
     A table has a note where they would take too long. ValueError where they are asked for and cannot be had.
     """
     sampled = settings.method == "nuts"
-    having = settings.method in WITH_EFFECTS and settings.model != RATINGS and settings.backend != "numpyro"
+    having = settings.method in WITH_EFFECTS and settings.model not in RATINGS and settings.backend != "numpyro"
     if settings.item_effects and not having:
         backend = "" if settings.backend is None else f", backend '{settings.backend}'"
         raise ValueError(
@@ -285,7 +286,7 @@ def _right_or_wrong(data: ResponseMatrix, model: str) -> ResponseMatrix:
     if data.top is not None and data.top.max() > 1:
         raise ValueError(
             f"model '{model}' is for right and wrong answers; the table has scores up to {data.top.max()}; "
-            f"wanted model '{RATINGS}'"
+            f"wanted model {', '.join(RATINGS[:-1])} or {RATINGS[-1]}"
         )
     return data
 
@@ -293,9 +294,11 @@ def _right_or_wrong(data: ResponseMatrix, model: str) -> ResponseMatrix:
 def _rated(data: ResponseMatrix, settings: FitSettings) -> ResponseMatrix:
     """The table as one of ratings: right and wrong answers are ratings up to 1, where the model is the 2pl."""
     if settings.method == "mml" and settings.priors is not None:
-        raise ValueError(f"model '{RATINGS}' by 'mml' is maximum likelihood and takes no priors; wanted 'nuts'")
+        raise ValueError(f"model '{settings.model}' by 'mml' is maximum likelihood and takes no priors; wanted 'nuts'")
     if data.trials is not None:
-        raise ValueError(f"model '{RATINGS}' is for one rating per answer; the table counts right answers of trials")
+        raise ValueError(
+            f"model '{settings.model}' is for one rating per answer; the table counts right answers of trials"
+        )
     return replace(data, top=np.ones(len(data.items), dtype=np.int64)) if data.top is None else data
 
 
@@ -316,15 +319,16 @@ def _rating_advice(data: ResponseMatrix, settings: FitSettings) -> list[str]:
 def _named_facets(data: ResponseMatrix, settings: FitSettings) -> tuple[ResponseMatrix, tuple[str, ...]]:
     """The facets for `mml`: those named, since students of one population are its usual case; none for ratings."""
     facets = tuple(settings.facets or ())
-    if settings.model == RATINGS and (*facets, *settings.covariates):
+    if settings.model in RATINGS and (*facets, *settings.covariates):
+        found = (*facets, *settings.covariates)[0]
         raise ValueError(
-            f"model '{RATINGS}' by 'mml' takes no facets, found facet '{(*facets, *settings.covariates)[0]}'; wanted "
-            "facets=() (--facets '') or method 'nuts'"
+            f"model '{settings.model}' by 'mml' takes no facets, found facet '{found}'; wanted facets=() (--facets '') "
+            "or method 'nuts'"
         )
     present = [name for name in facet_names(data) if name not in settings.covariates]
     if settings.facets is not None or not present:
         return data, facets
-    way = "" if settings.model == RATINGS else " (name them for a latent regression)"
+    way = "" if settings.model in RATINGS else " (name them for a latent regression)"
     note = f"Method mml takes students as one population: the facets {', '.join(present)} were left out{way}."
     return replace(data, notes=(*data.notes, note)), ()
 

@@ -44,7 +44,7 @@ class FitSettings:
     model: str = option(
         "2pl",
         "1pl, 2pl, 3pl, 3pl-shared (one guessing parameter for all items), 4pl, auto (the simplest of 1pl to 3pl that "
-        "the data do not reject), or grm for ratings",
+        "the data do not reject); of ratings: grm (graded responses), gpcm or pcm (partial credit, pcm with one slope)",
     )
     method: str = option("nuts", "estimation method: nuts, map, laplace, mml or svi")
     facets: Sequence[str] | None = option(
@@ -119,11 +119,12 @@ def recorded_settings(record: Mapping[str, Any]) -> FitSettings:
 
 def require_known(model: str, method: str, backend: str | None) -> str:
     """The backend to fit with, by default the method's first; ValueError for what does not exist or go together."""
-    if model not in (*MODELS, "auto", RATINGS):
-        raise ValueError(f"unknown model '{model}'; wanted {', '.join(MODELS)} or auto ({RATINGS} for ratings)")
+    if model not in (*MODELS, "auto", *RATINGS):
+        of_ratings = ", ".join(RATINGS)
+        raise ValueError(f"unknown model '{model}'; wanted {', '.join(MODELS)} or auto (of ratings: {of_ratings})")
     if method not in METHODS:
         raise ValueError(f"unknown method '{method}'; wanted {', '.join(METHODS[:-1])} or {METHODS[-1]}")
-    backends = RATING_BACKENDS if model == RATINGS else BACKENDS
+    backends = RATING_BACKENDS if model in RATINGS else BACKENDS
     if method not in backends:
         raise ValueError(f"model '{model}' has no method '{method}'; wanted {' or '.join(backends)}")
     backend = backends[method][0] if backend is None else backend

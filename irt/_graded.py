@@ -7,7 +7,7 @@ ascend where `a > 0` and descend where `a < 0` (a reversed item). All functions 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +26,22 @@ class GradedParameters(NamedTuple):
     thresholds: Floats
     top: NDArray[np.int64]
 
-    def at(self, places: Any) -> GradedParameters:
+    @property
+    def b(self) -> Floats:
+        """Mean threshold of each item `[..., I]`: its difficulty."""
+        return mean_threshold(self.thresholds, self.top)
+
+    def at(self, places: Any) -> Self:
         """The items at these places (of draws `[D, I]`: in each)."""
-        return GradedParameters(self.a[..., places], self.thresholds[..., places, :], self.top[places])
+        return type(self)(self.a[..., places], self.thresholds[..., places, :], self.top[places])
+
+    def reached(self, theta: Floats) -> Floats:
+        """Chances `[..., K]` of scores of at least 1, ..., K; 0 beyond an item's highest."""
+        return np.asarray(cumulative(theta, *self))
 
     def share(self, theta: Floats) -> Floats:
         """Expected share of the highest score; broadcasts `theta` against the items."""
-        return np.asarray(expected_score(theta, *self) / self.top)
+        return np.asarray(self.reached(theta).sum(axis=-1) / self.top)
 
     def information(self, theta: Floats) -> Floats:
         """Fisher information about ability; broadcasts `theta` against the items."""
@@ -53,7 +62,7 @@ class GradedParameters(NamedTuple):
 
     def category_slopes(self, theta: Floats) -> Floats:
         """Derivatives `[..., K + 1]` of `log_categories`: `a (1 - F_k - F_{k+1})`, F_k the chance of k or more."""
-        reached = cumulative(theta, *self)
+        reached = self.reached(theta)
         edge = np.zeros_like(reached[..., :1])
         above, below = np.concatenate([edge + 1, reached], axis=-1), np.concatenate([reached, edge], axis=-1)
         return np.asarray(self.a[..., None] * (1 - above - below))
@@ -67,8 +76,15 @@ class GradedParameters(NamedTuple):
 
     def draw(self, rng: np.random.Generator, theta: Floats, attempts: Floats) -> Floats:
         """Ratings `[S, I]` drawn at abilities `[S]`, 0 where not asked."""
-        reached = cumulative(theta[:, None], *self)
+        reached = self.reached(theta[:, None])
         return np.where(attempts > 0, (rng.random(attempts.shape)[:, :, None] < reached).sum(axis=2), 0.0)
+
+    def log_likelihood(self, scores: Floats, theta: Floats) -> Floats:
+        """Log-likelihood `[S, I]` of scores `[S, I]` at abilities `[S]`, 0 where NaN."""
+        asked = ~np.isnan(scores)
+        category = np.where(asked, scores, 0.0).astype(np.int64)
+        logs = np.take_along_axis(self.log_categories(theta[:, None]), category[..., None], axis=-1)[..., 0]
+        return np.where(asked, logs, 0.0)
 
 
 Items = ItemParameters | GradedParameters
@@ -102,20 +118,6 @@ def probability(theta: Any, a: Any, thresholds: Any, top: Any) -> Any:
     """P(score = k) for k = 0..K, `[..., K + 1]`; 0 beyond an item's highest score."""
     logs = log_probability(theta, a, thresholds, top)
     return namespace(logs).exp(logs)
-
-
-def log_likelihood(scores: Any, theta: Any, a: Any, thresholds: Any, top: Any) -> Any:
-    """Log-likelihood `[..., S, I]` of scores `[S, I]`, 0 where NaN; `theta` `[..., S]`, `a` `[..., I]`."""
-    logs = log_probability(theta[..., :, None], a[..., None, :], thresholds[..., None, :, :], top)
-    xp = namespace(logs)
-    asked = ~np.isnan(scores)
-    category = np.broadcast_to(np.where(asked, scores, 0.0).astype(np.int64), logs.shape[:-1])
-    return xp.where(asked, xp.take_along_axis(logs, category[..., None], axis=-1)[..., 0], 0.0)
-
-
-def expected_score(theta: Any, a: Any, thresholds: Any, top: Any) -> Any:
-    """Mean score, between 0 and `top`."""
-    return cumulative(theta, a, thresholds, top).sum(axis=-1)
 
 
 def information(theta: Any, a: Any, thresholds: Any, top: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irt._graded import GradedParameters, Items
+from irt._partial_credit import RATED_ITEMS
 from irt._quadrature import BOUND, Posterior, nodes_for, weigh
 from irt._residuals import MeanSquares, counts, mean_squares
 from irt._responses import Floats, ResponseMatrix, blocks
@@ -83,9 +84,10 @@ def likelihood_of(data: ResponseMatrix, items: Items) -> Likelihood:
 
 def items_among(values: Mapping[str, Floats], top: NDArray[np.int64] | None) -> Items:
     """The items' parameters among the named values of a fit: its point estimates, one of its draws, or all draws."""
-    if "thresholds" in values:
-        assert top is not None
-        return GradedParameters(np.asarray(values["a"]), np.asarray(values["thresholds"]), top)
+    for name, kind in RATED_ITEMS.items():
+        if name in values:
+            assert top is not None
+            return kind(np.asarray(values["a"]), np.asarray(values[name]), top)
     return ItemParameters(*(np.asarray(values[name]) for name in "abcd"))
 
 

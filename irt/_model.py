@@ -40,8 +40,10 @@ MARGINAL = (16 * np.sqrt(3) / (15 * np.pi)) ** 2
 """By it times their variance, normal effects in the logit flatten the squared slope of a mean logistic curve."""
 ITEM_EFFECT_SCALE = "item_effect_scale."
 """Draws whose names begin so, followed by a facet, are the scales of its levels' effects on items."""
-RATINGS = "grm"
-"""The graded response model of ratings."""
+RATINGS = ("grm", "gpcm", "pcm")
+"""Models of ratings: graded responses, and the partial credit models with a discrimination per item or one for all."""
+ONE_SLOPE = ("1pl", "pcm")
+"""Models in which all items have the same discrimination."""
 Options = int | Sequence[int] | Mapping[str, int]
 SMALLEST_UNIT = 1e-8
 """Least spread of abilities that a scale is made of."""
@@ -89,7 +91,12 @@ class ItemModel:
     @property
     def free_a(self) -> bool:
         """Whether items differ in discrimination."""
-        return self.model != "1pl"
+        return self.model not in ONE_SLOPE
+
+    @property
+    def partial_credit(self) -> bool:
+        """Whether ratings are scored by partial credit."""
+        return self.model in RATINGS[1:]
 
     @property
     def guessing(self) -> bool:
@@ -146,7 +153,7 @@ class Problem(ItemModel):
 
 def build_problem(data: ResponseMatrix, design: Design, model: str, options: Options, priors: Priors) -> Problem:
     """The problem of fitting `model` to `data`."""
-    if model == RATINGS:
+    if model in RATINGS:
         assert data.top is not None
         ratings = Ratings(data.scores, data.top)
         return Problem(pack(data), design, model, np.zeros(len(data.items)), priors, data.items, ratings)

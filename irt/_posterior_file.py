@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from irt._model import ItemEffects
+from irt._partial_credit import RATED_ITEMS
 from irt._responses import Floats, ResponseMatrix
 
 DIMENSIONS = {"a": "item", "b": "item", "c": "item", "d": "item", "theta": "student"}
@@ -36,9 +37,10 @@ def write(fit: PosteriorArrays, chains: int, levels: Mapping[str, Sequence[str]]
 
         coords: dict[str, Any] = {"item": list(fit.data.items), "student": list(fit.data.students)}
         dims: dict[str, list[str]] = {name: [axis] for name, axis in DIMENSIONS.items()}
-        if "thresholds" in fit.draws:
-            coords["threshold"] = list(range(1, fit.draws["thresholds"].shape[2] + 1))
-            dims |= {"thresholds": THRESHOLDS, "top": ["item"]}
+        for name in RATED_ITEMS:
+            if name in fit.draws:
+                coords["threshold"] = list(range(1, fit.draws[name].shape[2] + 1))
+                dims |= {name: THRESHOLDS, "top": ["item"]}
         for term, names in levels.items():
             level = _escaped(f"level.{term}")
             coords[level] = list(names)

@@ -25,7 +25,8 @@ from irt._files import replacing
 from irt._fit_settings import FitSettings
 from irt._graded import GradedParameters, Items
 from irt._likelihoods import items_among
-from irt._model import ItemEffects
+from irt._model import ONE_SLOPE, ItemEffects
+from irt._partial_credit import name_of
 from irt._responses import Floats, ResponseMatrix, positions
 from irt._variance_components import VarianceComponents, require_item_effects, variance_components
 from irt.fitting import _likelihood_passes as fused
@@ -102,8 +103,8 @@ class Fit:
     spread of the draws is one). `warnings` are plain sentences on what is not to be relied on, `notes` on
     how the table was read and the fit was made; `converged` is False when the answer should not be used.
 
-    Graded answers (`grm`) have no `c` and `d` but `thresholds` `[D, I, K]`, whose mean per item is `b`; an item with
-    fewer than K (its `data.top`) repeats its last one.
+    Ratings have no `c` and `d` but `thresholds` `[D, I, K]` (`gpcm`, `pcm`: `steps`), whose mean per item is `b`; an
+    item with fewer than K (its `data.top`) repeats its last one.
 
     Where levels have effects on items (`item_effects`), `a` is the discrimination for levels not seen before.
     """
@@ -177,7 +178,7 @@ class Fit:
         if self.graded is not None:
             columns |= self._threshold_columns(self.graded) | {"top": self.graded.top}
         table = pd.DataFrame(columns).join(tables.item_fit(self.data, self.estimated_items, self.chance))
-        error, common = float(np.median(self.abilities["theta_sd"])), self.model == "1pl"
+        error, common = float(np.median(self.abilities["theta_sd"])), self.model in ONE_SLOPE
         return tables.with_weak_items(
             table, self.data, self.tails, error, common=common, free=not self.positive_by_prior
         )
@@ -233,7 +234,7 @@ class Fit:
     def require_right_or_wrong(self, task: str) -> None:
         """ValueError when the fit is of ratings, which `task` cannot read."""
         if self.graded is not None:
-            raise ValueError(f"{task} reads right and wrong answers; a fit of ratings (model 'grm') was given")
+            raise ValueError(f"{task} reads right and wrong answers; a fit of ratings (model '{self.model}') was given")
 
     @cached_property
     def residual_scale(self) -> Estimate | None:
@@ -451,9 +452,10 @@ class Fit:
     def _threshold_columns(self, items: GradedParameters) -> dict[str, object]:
         columns: dict[str, object] = {}
         real = graded.real_thresholds(items.top)
-        wide = self._columns("thresholds", self.draws["thresholds"], items.thresholds)
+        drawn = name_of(items)
+        wide = self._columns(drawn, self.draws[drawn], items.thresholds)
         for k in range(real.shape[1]):
-            named = {name.replace("thresholds", f"b{k + 1}"): values[:, k] for name, values in wide.items()}
+            named = {name.replace(drawn, f"b{k + 1}"): values[:, k] for name, values in wide.items()}
             columns |= {name: np.where(real[:, k], values, np.nan) for name, values in named.items()}
         return columns
 

@@ -102,7 +102,7 @@ def score(
     """Abilities of the students of `data`, whose items must all be items of the fit; empty cells were not asked.
 
     `eap` and `map` take the population Normal(0, 1) of the fit's scale as prior, `ml` and `wle` (Warm 1989) none.
-    `propagate` carries the uncertainty of the items through `draws` draws of the fit. With a fit of ratings (`grm`) the
+    `propagate` carries the uncertainty of the items through `draws` draws of the fit. With a fit of ratings the
     scores are ratings. Raises ValueError for an unknown item or method, a rating above an item's highest score, and
     with `ml` or `wle` for a student who answered nothing.
     """

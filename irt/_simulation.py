@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from irt import _graded as graded
 from irt._argument_checks import require_whole
 from irt._graded import GradedParameters
-from irt._model import MODELS, SHARED_GUESSING, Options, chance_level, guessing_centre
+from irt._model import MODELS, ONE_SLOPE, RATINGS, SHARED_GUESSING, Options, chance_level, guessing_centre
+from irt._partial_credit import PartialCreditParameters
 from irt._responses import Floats, ResponseMatrix
 from irt.kernels import ItemParameters, probability
 
@@ -131,9 +132,11 @@ class RatingSimulationSettings:
     """How ratings are drawn: standard deviations of facets' effects, of what they leave, of log discriminations and of
     mean thresholds; the typical discrimination; and the share of cells left out at random.
 
-    An item's thresholds are `gap` apart on average, each gap between a half and one and a half times that.
+    An item's thresholds are `gap` apart on average, each gap between a half and one and a half times that. `model` is
+    `grm`, `gpcm` or `pcm`; with `pcm` all items have the discrimination `mean_a`.
     """
 
+    model: str = "grm"
     effect_sd: float = 1.0
     residual_sd: float = 0.3
     log_a_sd: float = 0.3
@@ -222,21 +225,24 @@ def simulate_graded(
     """Draw ratings from 0 to `top` (one number, or one per item); the same seed gives the same table.
 
     Students, facets and abilities are those of `irt.simulate`; options are fields of `irt.RatingSimulationSettings`,
-    by name or as `settings`. Raises ValueError as `irt.simulate`, and for a wrong number of tops.
+    by name or as `settings`. Raises ValueError as `irt.simulate`, and for a wrong number of tops or model.
     """
     how = replace(settings or RatingSimulationSettings(), **options)
     highest = np.broadcast_to(np.asarray(top, dtype=np.int64), (items,)) if np.ndim(top) == 0 else np.asarray(top)
     if highest.shape != (items,) or highest.min() < 1:
         raise ValueError(f"top {top} was given; wanted a highest score of at least 1 for each of {items} items")
+    if how.model not in RATINGS:
+        raise ValueError(f"unknown model '{how.model}'; wanted {', '.join(RATINGS)}")
     people = simulate(students, 2, facets=facets, seed=seed, effect_sd=how.effect_sd, residual_sd=how.residual_sd)
     rng = np.random.default_rng([seed, 1])
-    a = how.mean_a * np.exp(how.log_a_sd * rng.standard_normal(items))
+    a = how.mean_a * np.exp(how.log_a_sd * (how.model not in ONE_SLOPE) * rng.standard_normal(items))
     steps = how.gap * rng.uniform(0.5, 1.5, (items, int(highest.max())))
     thresholds = np.cumsum(steps, axis=1)
     centre = graded.mean_threshold(thresholds, highest)
     thresholds = graded.padded(thresholds + (how.b_sd * rng.standard_normal(items) - centre)[:, None], highest)
     theta = people.truth.theta
-    scores = GradedParameters(a, thresholds, highest).draw(rng, theta, np.ones((len(theta), items)))
+    kind = GradedParameters if how.model == "grm" else PartialCreditParameters
+    scores = kind(a, thresholds, highest).draw(rng, theta, np.ones((len(theta), items)))
     if how.missing:
         scores[rng.random(scores.shape) < how.missing] = np.nan
     names = tuple(f"q{index}" for index in range(items))

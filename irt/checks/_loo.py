@@ -38,7 +38,7 @@ def loo(data: ResponseMatrix, draws: Mapping[str, Floats]) -> Loo:
         logs = np.maximum(at.log_categories(draws["theta"][:, rows[part]]), LEAST)
         return np.asarray((answers * logs).sum(axis=-1))
 
-    size = draws["thresholds" if "thresholds" in draws else "a"][:, 0].size
+    size = items[1][:, 0].size  # difficulties, or thresholds
     parts = [smoothed_loo(log_likelihood(part)) for part in blocks(len(rows), size)]
     pointwise, k = (np.concatenate(part) for part in zip(*parts, strict=True))
     return Loo(float(pointwise.sum()), float(np.sqrt(len(pointwise) * pointwise.var())), pointwise, k)

@@ -36,7 +36,7 @@ def load_right_or_wrong(folder: Path) -> Fit:
     """The fit of a folder; ValueError for one of ratings, which the command cannot read yet."""
     fit = load_fit(folder)
     if fit.graded is not None:
-        raise ValueError(f"{folder}: found a fit of ratings (grm); wanted one of right and wrong answers")
+        raise ValueError(f"{folder}: found a fit of ratings ({fit.model}); wanted one of right and wrong answers")
     return fit
 
 

@@ -33,7 +33,9 @@ UNSAVED = "Nothing was written: --out DIR keeps the result."
 class RatingOptions:
     """Whether scores are ratings."""
 
-    graded: bool = option(False, "Scores are ratings 0, 1, 2, ... (--model grm says so, too).", heading="Ratings")
+    graded: bool = option(
+        False, "Scores are ratings 0, 1, 2, ... (so say --model grm, gpcm and pcm).", heading="Ratings"
+    )
     top: int | None = option(
         None, "Highest rating. Default: column top, else the largest an item got.", "N", heading="Ratings"
     )
@@ -75,7 +77,8 @@ def fit_table(
     model: Annotated[
         str | None,
         typer.Option(
-            help=f"{', '.join(MODELS)}, auto (compares 1pl, 2pl, 3pl), or grm. Default: 2pl; for ratings, grm."
+            help=f"{', '.join(MODELS)}, auto (compares 1pl, 2pl, 3pl), or, of ratings, "
+            f"{', '.join(RATINGS)}. Default: 2pl; of ratings, {RATINGS[0]}."
         ),
     ] = None,
     facets: Facets = None,
@@ -89,13 +92,13 @@ def fit_table(
     ] = None,
 ) -> None:
     """Fit a model: items, abilities, components, draws."""
-    graded = ratings.graded or ratings.top is not None or model == RATINGS
+    graded = ratings.graded or ratings.top is not None or model in RATINGS
     columns = None if facets is None else [*facets, *settings.covariates]
     data = _table(responses, columns, graded, ratings.top)
     if out is not None:
         require_folder(out, RESULTS)
     settings = settings.changed(
-        model=model or (RATINGS if graded else settings.model),
+        model=model or (RATINGS[0] if graded else settings.model),
         facets=facets,
         priors=priors.chosen(settings.method),
         options=_choices(options, data),

@@ -8,19 +8,13 @@ Coordinates of an item are `[a, d_1, ..., d_K]`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from irt._quadrature import Posterior
 from irt._responses import Floats
 from irt.kernels import sigmoid
 
-NEGLIGIBLE = 1e-9
-"""Weight of a node below which a student is left out there."""
-RIDGE = 1e-9
-"""Added to curvatures, so that a category nobody is expected in leaves them invertible."""
 LONGEST = 3.0
 """The farthest a coordinate moves in one step, in logits."""
 
@@ -75,23 +69,6 @@ def expected_slopes(x: Floats, nodes: Floats, counts: Floats, real: np.ndarray) 
     return CategoryDerivatives((counts * category_logs(x, nodes, real)).sum(axis=(1, 2)), gradient, hessian)
 
 
-def maximise(x: Floats, nodes: Floats, counts: Floats, real: np.ndarray, steps: int = 3) -> Floats:
-    """Some damped Newton steps per item towards the maximum of `sum counts log P`; no item's value falls."""
-    here = expected_slopes(x, nodes, counts, real)
-    for _ in range(steps):
-        curvature = RIDGE * np.eye(x.shape[1]) - here.hessian
-        move = np.asarray(np.linalg.solve(curvature, here.gradient[:, :, None])[:, :, 0], dtype=np.float64)
-        share = room(x, move, real)
-        for _ in range(20):
-            there = expected_slopes(x + share[:, None] * move, nodes, counts, real)
-            worse = there.value < here.value - 1e-9 * np.abs(here.value)
-            if not worse.any():
-                break
-            share = np.where(worse, share / 2, share)
-        x, here = x + share[:, None] * move, there
-    return x
-
-
 def room(x: Floats, move: Floats, real: np.ndarray) -> Floats:
     """Share `[I]` of a move that is short enough and leaves every gap between intercepts a fifth of its width."""
     gap, inner = _gaps(x, real)
@@ -100,46 +77,7 @@ def room(x: Floats, move: Floats, real: np.ndarray) -> Floats:
     return np.asarray(np.minimum(far, np.min(0.8 * gap / np.maximum(shrink, 1e-12), axis=1, initial=1.0)))
 
 
-def shared_uncertainty(x: Floats, posterior: Posterior, scores: Floats, real: np.ndarray) -> Floats:
-    """What not knowing abilities costs: the sum over students of the posterior covariance of their gradients.
-
-    `[P, P]` over the real coordinates, item by item; the observed information is the expected one of the complete data
-    minus this (Louis 1982). `scores` `[S, I]` hold NaN where not asked.
-    """
-    mean = np.zeros((len(scores), len(x) + int(real.sum())))
-    total = np.zeros((mean.shape[1], mean.shape[1]))
-    for _, seen, weight, gradient in _at_nodes(x, posterior, scores, real):
-        mean[seen] += gradient * weight
-        rows = gradient * np.sqrt(weight)
-        total += rows.T @ rows
-    return np.asarray(total - mean.T @ mean)
-
-
-def ability_response(x: Floats, posterior: Posterior, scores: Floats, real: np.ndarray) -> Floats:
-    """How each expected ability moves with each real coordinate of the items, `[S, P]`.
-
-    It is the posterior covariance of ability with the student's gradient.
-    """
-    response = np.zeros((len(scores), len(x) + int(real.sum())))
-    for node, seen, weight, gradient in _at_nodes(x, posterior, scores, real):
-        response[seen] += gradient * weight * (node - posterior.mean[seen, None])
-    return response
-
-
-def _at_nodes(
-    x: Floats, posterior: Posterior, scores: Floats, real: np.ndarray
-) -> Iterator[tuple[float, np.ndarray, Floats, Floats]]:
-    """Per node: ability, the students `[s]` it matters to, its weights `[s, 1]`, and their gradients `[s, P]`."""
-    own, asked = np.insert(real, 0, True, axis=1), ~np.isnan(scores)
-    category = np.where(asked, scores, 0.0).astype(np.int64)
-    for node, weight in zip(posterior.nodes, posterior.weights.T, strict=True):
-        seen = np.flatnonzero(weight > NEGLIGIBLE)
-        table = _ability_part(x, float(node), real)
-        rows = table[np.arange(len(x)), category[seen]] * asked[seen, :, None]
-        yield float(node), seen, weight[seen, None], rows[:, own]
-
-
-def _ability_part(x: Floats, node: float, real: np.ndarray) -> Floats:
+def ability_part(x: Floats, node: float, real: np.ndarray) -> Floats:
     """The part of each category's gradient that depends on ability, `[I, K + 1, 1 + K]`, at one node."""
     items, width = x.shape
     p = np.where(real, sigmoid(x[:, :1] * node + x[:, 1:]), 0.0)

@@ -36,11 +36,11 @@ from irt.fitting._asymptote_profiles import FittedMaximum, profiles, with_asympt
 from irt.fitting._coordinates import SHARED, item_errors, to_items
 from irt.fitting._em import AnswerPatterns, compress
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress
-from irt.fitting._graded_marginal import fit_marginal
 from irt.fitting._latent_regression import Regressed, around_coefficients, on_report_scale, regress
 from irt.fitting._marginal_maximum import MarginalMaximum, constant, estimate, estimate_population
 from irt.fitting._observed_information import InverseInformation
 from irt.fitting._plausible_values import draw
+from irt.fitting._rating_marginal import fit_marginal
 from irt.kernels import RUNAWAY
 
 FEW_STUDENTS = 500
@@ -57,7 +57,7 @@ Mask = NDArray[np.bool_]
 def find_marginal(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
     """Maximise the marginal likelihood; draw items from its curvature and abilities from their posteriors."""
     if problem.ratings is not None:
-        return fit_marginal(*problem.ratings, problem.items, settings, progress)
+        return fit_marginal(problem, settings, progress)
     few = problem.own_guessing and len(problem.attempts) < FEW_STUDENTS
     whole = settings.priors is not None or few
     at = _maximum(problem, whole, progress)

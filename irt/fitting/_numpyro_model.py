@@ -13,6 +13,10 @@ log gap_ik = step_k + spread_gap gamma_ik,   step_k, gamma_ik ~ Normal(0, 1),   
 
 The cumulative curves make the likelihood one of right and wrong answers: score k reached threshold k and fell short of
 k + 1, each a 2pl answer to an item (i, k); what remains is a term of the gaps alone, `counts log(1 - exp(-a gap))`.
+Steps of partial credit are free to descend: around an item's difficulty they are the scale's mean steps and its own
+
+b_ik = b_i + step_k + spread_gap gamma_ik (less its mean over k),   step_k ~ Normal(0, 2),   spread_gap ~ HalfNormal(1)
+
 Without facets ratings are sampled in units of these students' own spread `r`, and with the common slope
 `r residual_scale` in its place: where answers leave the overall steepness uncertain, only that slope grows, not
 abilities and thresholds too.
@@ -32,6 +36,8 @@ from irt._model import ItemModel, Priors, Problem, Ratings, RawDraws
 from irt._responses import Floats
 from irt.fitting._whitening import Layout, WhitenedPosition, Whitening, place
 
+PARTIAL_STEPS = (2.0, 1.0)
+"""Prior standard deviation of a scale's mean steps, that of mean difficulties, and scale of how items' steps differ."""
 STEP_SPREAD = 1.0
 """Prior standard deviation of the mean log gap of a step, in logits: gaps of a third to three times 1 are usual."""
 SPREAD_GAP = 0.5
@@ -70,9 +76,9 @@ class ModelStructure(ItemModel):
 
 class ModelInputs(NamedTuple):
     """What a compiled program is given: counts `[S, I]` (of ratings: thresholds reached and fallen short of
-    `[S, I K]`), levels `[S]` and root `[L, W]` per term, the centre of guessing `[I]` (`[1]` where it is shared), and
-    what only some have: answers per inner category of ratings `[I, K - 1]`, and the rows `[B]` of the students whose
-    answers stand for all.
+    `[S, I K]`; by partial credit: points got and missed), levels `[S]` and root `[L, W]` per term, the centre of
+    guessing `[I]` (`[1]` where it is shared), and what only some have: answers per inner category of ratings
+    `[I, K - 1]`, and the rows `[B]` of the students whose answers stand for all.
     """
 
     successes: Any
@@ -97,7 +103,7 @@ def inputs_of(problem: Problem) -> ModelInputs:
     """The inputs of a problem."""
     terms = problem.design.terms
     level_of, roots = tuple(term.level_of for term in terms), tuple(term.root for term in terms)
-    if problem.ratings is not None:
+    if problem.ratings is not None and not problem.partial_credit:
         reached, short, inner = _steps(problem.ratings)
         return ModelInputs(reached, short, level_of, roots, problem.guessing_centre, inner)
     failures = problem.attempts - problem.successes
@@ -207,11 +213,14 @@ def _rated(structure: ModelStructure, inputs: ModelInputs, theta: Any, slope: An
     import jax.numpy as jnp
     import numpyro
 
-    thresholds = _thresholds(structure, b, slope)
+    thresholds = _partial_steps(structure, b, slope) if structure.partial_credit else _thresholds(structure, b, slope)
     most = thresholds.shape[1]
     for name, value in (("a", jnp.exp(log_a)), ("thresholds", slope * thresholds), ("theta", slope * theta)):
         numpyro.deterministic(name, value)
     steep, flat = log_a + jnp.log(slope), thresholds.reshape(-1)
+    if structure.partial_credit:
+        numpyro.factor("answers", _credited(structure, inputs, theta, jnp.exp(steep), thresholds))
+        return
     cells = _cell_likelihood(inputs.successes, inputs.failures, True)
     none, all_ = jnp.zeros_like(flat), jnp.ones_like(flat)
     numpyro.factor("answers", cells(theta, jnp.repeat(steep, most), flat, none, all_))
@@ -240,6 +249,42 @@ def _thresholds(structure: ModelStructure, b: Any, slope: Any) -> Any:
     ladder = jnp.concatenate([jnp.zeros((items, 1)), jnp.cumsum(gaps, axis=1)], axis=1)
     middle = jnp.where(real, ladder, 0.0).sum(axis=1) / top
     return b[:, None] + ladder - middle[:, None]
+
+
+def _partial_steps(structure: ModelStructure, b: Any, slope: Any) -> Any:
+    """Steps `[I, K]` of partial credit around the difficulties `b` `[I]`, all in logits over `slope`."""
+    import jax.numpy as jnp
+    import numpyro
+    import numpyro.distributions as dist
+
+    top = np.array(structure.top)
+    items, most, share = len(top), int(top.max()), structure.centring.gap
+    if most == 1:
+        return b[:, None]
+    real = graded.real_thresholds(top)
+    of_scale, of_items = PARTIAL_STEPS
+    step = numpyro.sample("step", dist.Normal(0.0, of_scale / slope).expand([most]))
+    spread = numpyro.sample("spread_gap", dist.HalfNormal(of_items / slope))
+    gamma = numpyro.sample("gamma", dist.Normal(step * share, spread**share).expand([items, most]))
+    steps = step * (1 - share) + spread ** (1 - share) * gamma
+    middle = jnp.where(real, steps, 0.0).sum(axis=1) / top
+    return b[:, None] + steps - middle[:, None]
+
+
+def _credited(structure: ModelStructure, inputs: ModelInputs, theta: Any, a: Any, steps: Any) -> Any:
+    """Log-likelihood of ratings by partial credit: the heights of the scores got, less what they sum to."""
+    import jax.numpy as jnp
+    from jax.scipy.special import logsumexp
+
+    real = graded.real_thresholds(np.array(structure.top))
+    cost = jnp.concatenate([jnp.zeros((len(real), 1)), jnp.cumsum(jnp.where(real, steps, 0.0), axis=1)], axis=1)
+    score = np.arange(real.shape[1] + 1)
+    below = jnp.where(np.insert(real, 0, True, axis=1), -a[:, None] * cost, -jnp.inf)
+    total = logsumexp(score * (theta[:, None] * a)[:, :, None] + below, axis=2)
+    reached = (inputs.successes[:, :, None] >= score[1:]).sum(axis=0)
+    asked = inputs.successes + inputs.failures > 0
+    got = (theta @ inputs.successes) @ a - (a[:, None] * jnp.where(real, steps, 0.0) * reached).sum()
+    return got - jnp.where(asked, total, 0.0).sum()
 
 
 def energy(structure: ModelStructure) -> Callable[[Any, ModelInputs, Whitening], Any]:

@@ -169,7 +169,7 @@ def centring_of(problem: Problem) -> models.Centring:
 
 
 def _reported_ratings(problem: Problem, centring: models.Centring, values: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Draws on the reported scale: those of `irt._model.report_scale`, and `thresholds` `[D, I, K]`."""
+    """Draws on the reported scale: those of `irt._model.report_scale`, and `thresholds` or `steps` `[D, I, K]`."""
     assert problem.ratings is not None
     top, terms = problem.ratings.top, problem.design.terms
     count, items = values["a"].shape
@@ -188,13 +188,14 @@ def _reported_ratings(problem: Problem, centring: models.Centring, values: Mappi
         effects=effects,
         scales=scales,
         residual_scale=values.get("residual_scale", np.zeros(count)),
-        spread_a=values["spread_a"],
+        spread_a=values.get("spread_a", np.zeros(count)),
         spread_b=slope * values["spread_b"],
         centre_b=slope * values["centre_b"],
     )
     reported = report_scale(raw, problem.design)
     thresholds = graded.padded(reported["b"].reshape(count, items, -1), top)
-    reported |= {"b": graded.mean_threshold(thresholds, top), "thresholds": thresholds}
-    if "spread_gap" in values:
+    name = "steps" if problem.partial_credit else "thresholds"
+    reported |= {"b": graded.mean_threshold(thresholds, top), name: thresholds}
+    if "spread_gap" in values and not problem.partial_credit:
         reported["spread_gap"] = values["spread_gap"]
     return {name: draws for name, draws in reported.items() if name not in ("c", "d")}

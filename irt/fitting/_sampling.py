@@ -12,9 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from irt import _graded as graded
 from irt import kernels
 from irt._fit_settings import FitSettings
+from irt._graded import GradedParameters
+from irt._likelihoods import items_among
 from irt._model import Problem
 from irt._responses import Floats
 from irt.checks._convergence import mixing
@@ -105,8 +106,9 @@ def _log_likelihood(problem: Problem, draw: Mapping[str, Floats]) -> float:
     if problem.ratings is None:
         values = (draw[name] for name in ("theta", *"abcd"))
         return float(kernels.log_likelihood(problem.successes, problem.attempts, *values).sum())
-    scores, top = problem.ratings
-    return float(graded.log_likelihood(scores, draw["theta"], draw["a"], draw["thresholds"], top).sum())
+    items = items_among(draw, problem.ratings.top)
+    assert isinstance(items, GradedParameters)
+    return float(items.log_likelihood(problem.ratings.scores, draw["theta"]).sum())
 
 
 def _enough(settings: FitSettings, divergent_share: float) -> Enough:

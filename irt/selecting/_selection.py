@@ -122,8 +122,8 @@ def prune(
 def _model(how: PruneSettings, fit: Fit | None, data: ResponseMatrix) -> str:
     """The model of the refits; ValueError for one without discriminations, and for ratings."""
     model = how.model or ("2pl" if fit is None or fit.model == "1pl" else fit.model)
-    if model == RATINGS or data.top is not None:
-        raise ValueError("ratings (model 'grm') cannot be pruned yet: the judge reads right and wrong answers")
+    if model in RATINGS or data.top is not None:
+        raise ValueError("ratings cannot be pruned yet: the judge reads right and wrong answers")
     if model == "1pl":
         raise ValueError("model '1pl' gives every item the same discrimination; wanted '2pl', '3pl' or '4pl'")
     return model

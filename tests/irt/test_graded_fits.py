@@ -8,6 +8,7 @@ import pytest
 
 import irt
 from irt import _graded as graded
+from irt._model import RATINGS
 from irt._simulation import GradedSimulation, simulate_graded
 from irt.commands import main
 
@@ -28,6 +29,16 @@ def fit(sim: GradedSimulation) -> irt.Fit:
 @pytest.fixture(scope="module")
 def plain() -> irt.Fit:
     return irt.fit(simulate_graded(150, 12, 3, seed=2).data, "grm", "mml")
+
+
+@pytest.fixture(scope="module")
+def credited() -> irt.Fit:
+    sim = simulate_graded(None, 8, [3] * 5 + [2] * 3, facets={"retriever": 4, "icl": 3}, seed=1, model="gpcm")
+    fit = irt.fit(sim.data, "gpcm")
+    truth = sim.truth.effects["retriever"]
+    contrast = fit.contrast("retriever", "retriever0", "retriever1")
+    assert contrast.estimate == pytest.approx(truth[0] - truth[1], abs=3 * contrast.sd)
+    return fit
 
 
 def test_facet_effects_and_abilities_of_ratings_recover_simulated_truth(sim: GradedSimulation, fit: irt.Fit) -> None:
@@ -78,7 +89,7 @@ def test_expected_shares_and_checks_of_the_model_are_not_surprising(sim: GradedS
     assert np.corrcoef(levels["accuracy"], effects["effect"])[0, 1] > 0.98
 
 
-@pytest.mark.parametrize("which", ["fit", "plain"])
+@pytest.mark.parametrize("which", ["fit", "plain", "credited"])
 def test_a_saved_fit_of_ratings_reads_back_the_same(which: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     fit: irt.Fit = request.getfixturevalue(which)
     fit.save(tmp_path)
@@ -86,19 +97,22 @@ def test_a_saved_fit_of_ratings_reads_back_the_same(which: str, request: pytest.
     pd.testing.assert_frame_equal(again.items, fit.items)
     pd.testing.assert_frame_equal(again.abilities, fit.abilities)
     np.testing.assert_array_equal(again.data.top, fit.data.top)
-    np.testing.assert_array_equal(again.draws["thresholds"], fit.draws["thresholds"])
+    name = "thresholds" if fit.model == "grm" else "steps"
+    np.testing.assert_array_equal(again.draws[name], fit.draws[name])
     np.testing.assert_array_equal(again.information(THETA).total, fit.information(THETA).total)
 
 
 @pytest.mark.validate
-def test_sampling_and_maximum_likelihood_agree_on_ratings() -> None:
-    data = simulate_graded(400, 12, seed=3).data
-    by_nuts, by_mml = irt.fit(data, "grm"), irt.fit(data, "grm", "mml")
+@pytest.mark.parametrize("model", RATINGS)
+def test_sampling_and_maximum_likelihood_agree_on_ratings(model: str) -> None:
+    data = simulate_graded(400, 12, seed=3, model=model).data
+    by_nuts, by_mml = irt.fit(data, model), irt.fit(data, model, "mml")
     assert by_nuts.converged, by_nuts.warnings
     # The prior shrinks extreme items by up to an error or so, and where there are no facets `nuts` puts these students'
     # mean, `mml` the population's, at 0.
     shift = by_mml.point["theta"].mean()
-    for name, limit in (("a", 0.8), ("b", 0.5), ("thresholds", 0.6), ("theta", 0.2)):
+    steps = "thresholds" if model == "grm" else "steps"
+    for name, limit in (("a", 0.8), ("b", 0.5), (steps, 0.6), ("theta", 0.2)):
         sd = by_nuts.draws[name].std(axis=0)
         gap = by_nuts.point[name] - by_mml.point[name] + (0 if name == "a" else shift)
         assert np.sqrt(np.mean((gap / sd) ** 2)) < limit, name
@@ -138,7 +152,7 @@ def test_ratings_that_begin_at_one_are_told() -> None:
     [
         (
             {"model": "2pl"},
-            "model '2pl' is for right and wrong answers; the table has scores up to 3; wanted model 'grm'",
+            "model '2pl' is for right and wrong answers; the table has scores up to 3; wanted model grm, gpcm or pcm",
         ),
         ({"model": "auto"}, "model 'auto' is for right and wrong answers"),
         ({"method": "map"}, "model 'grm' has no method 'map'; wanted nuts or mml"),
@@ -158,7 +172,7 @@ def test_settings_that_do_not_fit_ratings_are_refused(
 def test_what_does_not_apply_to_ratings_is_refused_in_one_line(plain: irt.Fit) -> None:
     with pytest.raises(ValueError, match=r"graded items have thresholds, not a, b, c, d; wanted Fit\.graded"):
         _ = plain.parameters
-    with pytest.raises(ValueError, match=r"ratings \(model 'grm'\) cannot be pruned yet"):
+    with pytest.raises(ValueError, match=r"ratings cannot be pruned yet"):
         irt.prune(plain.data, plain)
     counts = irt.simulate(20, 5, seed=0, trials=3).data
     with pytest.raises(ValueError, match="counts right answers of trials"):

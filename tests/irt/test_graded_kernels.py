@@ -46,7 +46,7 @@ def test_expected_score_is_that_of_the_distribution() -> None:
     p = graded.probability(THETA[:, None], A, THRESHOLDS, TOP)
     score = np.arange(5)
     mean = p @ score
-    np.testing.assert_allclose(graded.expected_score(THETA[:, None], A, THRESHOLDS, TOP), mean)
+    np.testing.assert_allclose(graded.GradedParameters(A, THRESHOLDS, TOP).share(THETA[:, None]) * TOP, mean)
 
 
 def test_information_is_the_expected_negative_second_derivative_by_automatic_differentiation() -> None:
@@ -83,12 +83,10 @@ def test_log_likelihood_reads_the_category_of_each_answer_and_skips_what_was_not
     scores = np.array([[3.0, np.nan, 0.0], [0.0, 2.0, 3.0]])
     theta = np.array([0.3, -0.4])
     logs = graded.log_probability(theta[:, None], A, THRESHOLDS, TOP)
-    found = graded.log_likelihood(scores, theta, A, THRESHOLDS, TOP)
+    found = graded.GradedParameters(A, THRESHOLDS, TOP).log_likelihood(scores, theta)
     np.testing.assert_allclose(
         found, [[logs[0, 0, 3], 0, logs[0, 2, 0]], [logs[1, 0, 0], logs[1, 1, 2], logs[1, 2, 3]]]
     )
-    draws = graded.log_likelihood(scores, np.stack([theta, theta]), np.stack([A, A]), np.stack([THRESHOLDS] * 2), TOP)
-    np.testing.assert_allclose(draws, np.stack([found, found]))
 
 
 def test_mean_threshold_and_padding_leave_out_what_an_item_does_not_have() -> None:

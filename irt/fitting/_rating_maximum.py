@@ -1,4 +1,4 @@
-"""Maximum of the marginal likelihood of graded items: ability, Normal(0, 1), is integrated out.
+"""Maximum of the marginal likelihood of rated items: ability, Normal(0, 1), is integrated out.
 
 EM (Bock & Aitkin 1981) climbs to the neighbourhood of the maximum on nodes shared by all students; Newton steps with
 the exact observed information then end there, and the same information gives the standard errors. A category that
@@ -21,14 +21,7 @@ from irt._graded import GradedParameters, padded, real_thresholds
 from irt._quadrature import Posterior, nodes_for
 from irt._responses import Floats
 from irt.fitting._estimation_outcome import Progress, tell
-from irt.fitting._graded_curvature import (
-    ability_response,
-    category_logs,
-    expected_slopes,
-    maximise,
-    room,
-    shared_uncertainty,
-)
+from irt.fitting._rating_curvature import RatingModel, ability_response, maximise, shared_uncertainty
 
 CYCLES = 1000
 """Of EM at most."""
@@ -48,9 +41,10 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class RatingTable:
-    """Scores `[S, I]` (NaN where not asked), category indicators `[S, I (K + 1)]`, and which items `[I]` have an unused
-    category or an estimate that ran off."""
+    """The model, scores `[S, I]` (NaN where not asked), category indicators `[S, I (K + 1)]`, and which items `[I]`
+    have an unused category or an estimate that ran off."""
 
+    model: RatingModel
     scores: Floats
     indicators: Floats
     top: NDArray[np.int64]
@@ -67,6 +61,15 @@ class RatingTable:
         """Which thresholds exist `[I, K]`."""
         return real_thresholds(self.top)
 
+    @property
+    def spread(self) -> Floats:
+        """What each parameter adds to the real coordinates, `[P, C]`: a common slope is one parameter of all items."""
+        mine = own(self.real)
+        if not self.model.common:
+            return np.eye(int(mine.sum()))
+        slopes = (np.indices(mine.shape)[1][mine] == 0).astype(np.float64)
+        return np.concatenate([slopes[None], np.eye(len(slopes))[slopes == 0]])
+
 
 class ExpectedRatings(NamedTuple):
     """Abilities given items: the posterior, counts of categories at nodes `[I, K + 1, Q]`, and the objective."""
@@ -80,8 +83,8 @@ class ExpectedRatings(NamedTuple):
 class RatingMaximum:
     """Coordinates `[I, 1 + K]`, what is expected there, errors, and how it was reached.
 
-    `blocks` `[I, 1 + K, 1 + K]` is the covariance within each item; `root` `[P, P]` has `root.T @ root` the covariance
-    of all real coordinates, None where only the blocks are known.
+    `blocks` `[I, 1 + K, 1 + K]` is the covariance within each item; `root` `[P, C]`, of P parameters, has
+    `root.T @ root` the covariance of all real coordinates, None where only the blocks are known.
     """
 
     x: Floats
@@ -97,8 +100,14 @@ class RatingMaximum:
         """How expected abilities follow the items, times the root: `[S, P]` for standard normal moves of the items."""
         if self.root is None:
             return np.zeros((len(self.answers.scores), 1))
-        follows = ability_response(self.x, self.expected.posterior, self.answers.scores, self.answers.real)
+        answers = self.answers
+        follows = ability_response(answers.model, self.x, self.expected.posterior, answers.scores, answers.real)
         return np.asarray(follows @ self.root.T)
+
+    @property
+    def parameters(self) -> int:
+        """How many were estimated."""
+        return int(own(self.answers.real).sum()) - self.answers.model.common * (len(self.x) - 1)
 
     @property
     def log_likelihood(self) -> float:
@@ -106,9 +115,16 @@ class RatingMaximum:
         return float(self.expected.posterior.log_marginal.sum())
 
 
-def maximum(scores: Floats, top: NDArray[np.int64], progress: Progress | None = None) -> RatingMaximum:
-    """The maximum of the marginal likelihood, with prior answers for the items that have none without."""
-    answers = _answers(scores, top)
+def maximum(
+    model: RatingModel, scores: Floats, top: NDArray[np.int64], progress: Progress | None = None
+) -> RatingMaximum:
+    """The maximum of the marginal likelihood, with prior answers for the items that have none without.
+
+    ValueError for a common slope of too many items: the covariances of what shares it cannot be left out.
+    """
+    answers = _answers(model, scores, top)
+    if model.common and own(answers.real).sum() > FULL:
+        raise ValueError(f"model 'pcm' by 'mml' takes up to {FULL} parameters; wanted model 'gpcm', or method 'nuts'")
     for _ in range(4):
         best = _climb(answers, progress)
         runaway = _runaway(best.x, best.answers.real) & ~answers.helped
@@ -118,17 +134,17 @@ def maximum(scores: Floats, top: NDArray[np.int64], progress: Progress | None = 
     return best
 
 
-def parameters(x: Floats, top: NDArray[np.int64]) -> GradedParameters:
-    """Discrimination and thresholds of coordinates `[..., I, 1 + K]`."""
+def parameters(model: RatingModel, x: Floats, top: NDArray[np.int64]) -> GradedParameters:
+    """Discrimination and thresholds (or steps) of coordinates `[..., I, 1 + K]`."""
     a = x[..., 0]
     thresholds = -x[..., 1:] / np.where(np.abs(a) < 1e-8, 1e-8, a)[..., None]
-    return GradedParameters(a, padded(thresholds, top), top)
+    return model.items(a, padded(thresholds, top), top)
 
 
 def expect(answers: RatingTable, x: Floats) -> ExpectedRatings:
     """Posterior of ability and expected counts at these items."""
-    nodes = nodes_for(parameters(x, answers.top))
-    logs = category_logs(x, nodes, answers.real)
+    nodes = nodes_for(parameters(answers.model, x, answers.top))
+    logs = answers.model.category_logs(x, nodes, answers.real)
     prior = np.exp(-0.5 * nodes**2)
     prior /= prior.sum()
     joint = answers.indicators @ logs.reshape(-1, len(nodes)) + np.log(prior)
@@ -141,27 +157,33 @@ def expect(answers: RatingTable, x: Floats) -> ExpectedRatings:
 
 
 def observed_information(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> Floats:
-    """Minus the second derivatives of the log marginal likelihood `[P, P]` over the real coordinates."""
-    mine = own(answers.real)
-    complete = expected_slopes(x, expected.posterior.nodes, expected.counts, answers.real).hessian
-    item = np.nonzero(mine)[0]
-    inside = item[:, None] == item
-    blocks = np.zeros(inside.shape)
-    blocks[inside] = -complete[mine[:, :, None] & mine[:, None, :]]
-    return blocks - shared_uncertainty(x, expected.posterior, answers.scores, answers.real)
+    """Minus the second derivatives of the log marginal likelihood `[P, P]` in the parameters."""
+    missing = shared_uncertainty(answers.model, x, expected.posterior, answers.scores, answers.real)
+    return _complete_information(answers, x, expected) - answers.spread @ missing @ answers.spread.T
 
 
 def gradient(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> Floats:
     """Gradient of the log marginal likelihood `[P]` (Fisher's identity: that of the expected complete data)."""
-    slopes = expected_slopes(x, expected.posterior.nodes, expected.counts, answers.real)
-    return np.asarray(slopes.gradient[own(answers.real)])
+    slopes = answers.model.expected_slopes(x, expected.posterior.nodes, expected.counts, answers.real)
+    return np.asarray(answers.spread @ slopes.gradient[own(answers.real)])
 
 
-def _answers(scores: Floats, top: NDArray[np.int64]) -> RatingTable:
+def _complete_information(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> Floats:
+    """Minus the second derivatives `[P, P]` of the expected log-likelihood of answers and abilities."""
+    mine = own(answers.real)
+    complete = answers.model.expected_slopes(x, expected.posterior.nodes, expected.counts, answers.real).hessian
+    item = np.nonzero(mine)[0]
+    inside = item[:, None] == item
+    blocks = np.zeros(inside.shape)
+    blocks[inside] = -complete[mine[:, :, None] & mine[:, None, :]]
+    return np.asarray(answers.spread @ blocks @ answers.spread.T)
+
+
+def _answers(model: RatingModel, scores: Floats, top: NDArray[np.int64]) -> RatingTable:
     categories = np.arange(int(top.max()) + 1)
     indicators = (scores[:, :, None] == categories).astype(np.float64)
     unused = np.any((categories <= top[:, None]) & ~indicators.any(axis=0), axis=1)
-    return RatingTable(scores, indicators.reshape(len(scores), -1), top, unused, np.zeros_like(unused))
+    return RatingTable(model, scores, indicators.reshape(len(scores), -1), top, unused, np.zeros_like(unused))
 
 
 def _climb(answers: RatingTable, progress: Progress | None) -> RatingMaximum:
@@ -171,7 +193,7 @@ def _climb(answers: RatingTable, progress: Progress | None) -> RatingMaximum:
     size = int(own(answers.real).sum())
     near, converged, cycle = NEAR, False, 0
     for cycle in range(1, CYCLES + 1):
-        moved = maximise(x, expected.posterior.nodes, expected.counts, answers.real)
+        moved = maximise(answers.model, x, expected.posterior.nodes, expected.counts, answers.real)
         change = float(np.max(np.abs(moved - x)[own(answers.real)]))
         x, expected = moved, expect(answers, moved)
         tell(progress, cycle, CYCLES)
@@ -199,8 +221,8 @@ def _newton(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> tuple
         return x, expected, False
     for _ in range(STEPS):
         move = np.zeros_like(x)
-        move[mine] = cho_solve((factor, True), gradient(answers, x, expected))
-        moved = x + float(room(x, move, answers.real).min()) * move
+        move[mine] = cho_solve((factor, True), gradient(answers, x, expected)) @ answers.spread
+        moved = x + float(answers.model.room(x, move, answers.real).min()) * move
         there = expect(answers, moved)
         if there.value < expected.value - 1e-10 * (1 + abs(expected.value)):
             return x, expected, False
@@ -211,11 +233,17 @@ def _newton(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> tuple
 
 
 def _start(answers: RatingTable) -> Floats:
-    """Slopes of 1 and intercepts from the smoothed shares of answers that reach each category."""
+    """Slopes of 1 and intercepts from the smoothed shares of answers that reach each category, or, where intercepts do
+    not descend, of those in a category among those in it or the one below.
+    """
     counts = answers.indicators.sum(axis=0).reshape(len(answers.top), -1)
     counts = np.where(np.arange(counts.shape[1]) <= answers.top[:, None], counts + PRIOR_ANSWERS, 0.0)
-    reached = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
-    share = np.clip(reached[:, 1:] / reached[:, :1], 1e-6, 1 - 1e-6)
+    if answers.model.ordered:
+        reached = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
+        share = reached[:, 1:] / reached[:, :1]
+    else:
+        share = counts[:, 1:] / np.maximum(counts[:, 1:] + counts[:, :-1], PRIOR_ANSWERS)
+    share = np.clip(share, 1e-6, 1 - 1e-6)
     # A slope of 1 over a Normal(0, 1) population flattens logits by about 1.2.
     return np.concatenate([np.ones((len(share), 1)), 1.2 * np.log(share / (1 - share))], axis=1)
 
@@ -233,18 +261,27 @@ def _runaway(x: Floats, real: Mask) -> Mask:
 def _covariance(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> tuple[Floats, Floats | None]:
     """Blocks within items and root of the inverse observed information.
 
-    Where that is not positive definite, or very large, the blocks are those of the complete data, and there is no root.
+    Where that is not positive definite, or very large, the blocks are those of the complete data, and there is no root
+    (but with a common slope, whose items have no blocks of their own).
     """
-    mine = own(answers.real)
-    pairs = mine[:, :, None] & mine[:, None, :]
-    complete = -expected_slopes(x, expected.posterior.nodes, expected.counts, answers.real).hessian
-    blocks = np.where(pairs, np.linalg.inv(complete), 0.0)
+    mine, common = own(answers.real), answers.model.common
     if mine.sum() > FULL:
-        return blocks, None
+        return _own_blocks(answers, x, expected), None
     try:
         root = np.linalg.inv(np.linalg.cholesky(observed_information(answers, x, expected)))
     except np.linalg.LinAlgError:
-        return blocks, None
+        if not common:
+            return _own_blocks(answers, x, expected), None
+        root = np.linalg.inv(np.linalg.cholesky(_complete_information(answers, x, expected)))
+    root = root @ answers.spread
     item = np.nonzero(mine)[0]
-    blocks[pairs] = (root.T @ root)[item[:, None] == item]
+    blocks = np.zeros((*mine.shape, mine.shape[1]))
+    blocks[mine[:, :, None] & mine[:, None, :]] = (root.T @ root)[item[:, None] == item]
     return blocks, root
+
+
+def _own_blocks(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> Floats:
+    """Covariances within items `[I, 1 + K, 1 + K]`, had the abilities been seen."""
+    mine = own(answers.real)
+    slopes = answers.model.expected_slopes(x, expected.posterior.nodes, expected.counts, answers.real)
+    return np.where(mine[:, :, None] & mine[:, None, :], np.linalg.inv(-slopes.hessian), 0.0)

@@ -1,38 +1,39 @@
-"""Method `mml` for graded answers: maximum likelihood, with draws and errors of items and abilities around it."""
+"""Method `mml` for ratings: maximum likelihood, with draws and errors of items and abilities around it."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from irt._fit_settings import FitSettings
 from irt._graded import mean_threshold
+from irt._model import Problem
+from irt._partial_credit import name_of
 from irt._quadrature import Posterior
 from irt._responses import Floats
 from irt.fitting._coordinates import normals, signed_draws, uniforms
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress, draws_for
-from irt.fitting._graded_maximum import RatingMaximum, maximum, own, parameters
+from irt.fitting._rating_curvature import RATING_MODELS
+from irt.fitting._rating_maximum import RatingMaximum, maximum, own, parameters
 
 
-def fit_marginal(
-    scores: Floats, top: NDArray[np.int64], items: tuple[str, ...], settings: FitSettings, progress: Progress | None
-) -> EstimationOutcome:
-    """Estimates, standard errors and draws; `scores` `[S, I]` from 0 to `top` `[I]`, NaN where not asked."""
-    best = maximum(scores, top, progress)
+def fit_marginal(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
+    """Estimates, standard errors and draws of a table of ratings."""
+    assert problem.ratings is not None
+    best = maximum(RATING_MODELS[problem.model], *problem.ratings, progress)
     return EstimationOutcome(
         draws=_draws(best, settings.seed),
-        point=_named(best.x, best.answers.top) | {"theta": best.expected.posterior.mean},
+        point=_named(best, best.x) | {"theta": best.expected.posterior.mean},
         log_likelihood=best.log_likelihood,
         converged=best.converged,
         diagnostics=_diagnostics(best),
-        warnings=tuple(_warnings(best, items)),
+        warnings=tuple(_warnings(best, problem.items)),
         errors=_errors(best),
     )
 
 
 def _diagnostics(best: RatingMaximum) -> dict[str, float | int | str]:
     """How the maximum was reached, and AIC and BIC (the sample is the students)."""
-    parameters = int(own(best.answers.real).sum())
+    parameters = best.parameters
     return {
         "cycles": best.cycles,
         "nodes": len(best.expected.posterior.nodes),
@@ -51,23 +52,23 @@ def _draws(best: RatingMaximum, seed: int) -> dict[str, Floats]:
     rng = np.random.default_rng([seed, 5])
     students, (items, width) = len(best.answers.scores), best.x.shape
     count = draws_for(students, items, width + 1)
-    normal = normals(rng, int(own(best.answers.real).sum()), count).T
+    normal = normals(rng, int(own(best.answers.real).sum()) if best.root is None else len(best.root), count).T
     theta = _ability_draws(best.expected.posterior, count, rng)
     if best.root is not None:
         theta = theta + normal @ best.response.T
-    return _named(_item_draws(best, normal), best.answers.top) | {"theta": theta}
+    return _named(best, _item_draws(best, normal)) | {"theta": theta}
 
 
-def _named(x: Floats, top: NDArray[np.int64]) -> dict[str, Floats]:
+def _named(best: RatingMaximum, x: Floats) -> dict[str, Floats]:
     """Items of coordinates `[..., I, 1 + K]` by name."""
-    a, thresholds, _ = parameters(x, top)
-    return {"a": a, "b": mean_threshold(thresholds, top), "thresholds": thresholds}
+    items = parameters(best.answers.model, x, best.answers.top)
+    return {"a": items.a, "b": items.b, name_of(items): items.thresholds}
 
 
 def _item_draws(best: RatingMaximum, normal: Floats) -> Floats:
     """Coordinates `[D, I, 1 + K]` of standard normal moves `[D, P]`.
 
-    Slopes keep their signs; log gaps are moved, so that intercepts stay in order.
+    Slopes keep their signs; of ordered intercepts log gaps are moved, so that they stay in order.
     """
     real, count = best.answers.real, len(normal)
     moves = np.zeros((count, *best.x.shape))
@@ -75,14 +76,19 @@ def _item_draws(best: RatingMaximum, normal: Floats) -> Floats:
     if best.root is None:
         ridge = 1e-12 * np.eye(best.x.shape[1])
         moves = np.einsum("ijk,dik->dij", np.linalg.cholesky(best.blocks + ridge), moves)
-    inner = real[:, 1:]
-    gap = np.where(inner, best.x[:, 1:-1] - best.x[:, 2:], 1.0)
-    stretch = np.where(inner, (moves[:, :, 1:-1] - moves[:, :, 2:]) / gap, 0.0)
-    gaps = np.where(inner, gap * np.exp(np.clip(stretch, -5.0, 5.0)), 0.0)
-    below = np.concatenate([np.zeros((count, len(real), 1)), -np.cumsum(gaps, axis=2)], axis=2)
+    below = _ladder(best, moves) if best.answers.model.ordered else best.x[:, 1:] + moves[:, :, 1:]
     slope, middle = _lines(best, moves)
     below = below + (middle - mean_threshold(below, best.answers.top))[:, :, None]
     return np.concatenate([slope[:, :, None], below], axis=2)
+
+
+def _ladder(best: RatingMaximum, moves: Floats) -> Floats:
+    """Intercepts `[D, I, K]` from the first of each item, 0, downwards."""
+    inner = best.answers.real[:, 1:]
+    gap = np.where(inner, best.x[:, 1:-1] - best.x[:, 2:], 1.0)
+    stretch = np.where(inner, (moves[:, :, 1:-1] - moves[:, :, 2:]) / gap, 0.0)
+    gaps = np.where(inner, gap * np.exp(np.clip(stretch, -5.0, 5.0)), 0.0)
+    return np.concatenate([np.zeros((*moves.shape[:2], 1)), -np.cumsum(gaps, axis=2)], axis=2)
 
 
 def _lines(best: RatingMaximum, moves: Floats) -> tuple[Floats, Floats]:
@@ -114,7 +120,8 @@ def _ability_draws(posterior: Posterior, count: int, rng: np.random.Generator) -
 
 def _errors(best: RatingMaximum) -> dict[str, Floats]:
     """Standard errors by the delta method, `b_k = -d_k / a`; of abilities, including what the items leave open."""
-    a, thresholds, top = parameters(best.x, best.answers.top)
+    items = parameters(best.answers.model, best.x, best.answers.top)
+    a, thresholds, top = items
     width = best.x.shape[1]
     by_x = np.zeros((len(a), width - 1, width))
     by_x[:, :, 0] = -thresholds / a[:, None]
@@ -124,7 +131,7 @@ def _errors(best: RatingMaximum) -> dict[str, Floats]:
     return {
         "a": np.sqrt(best.blocks[:, 0, 0]),
         "b": np.sqrt(np.einsum("ij,ijk,ik->i", mean, best.blocks, mean)),
-        "thresholds": np.sqrt(np.einsum("ikj,ijl,ikl->ik", by_x, best.blocks, by_x)),
+        name_of(items): np.sqrt(np.einsum("ikj,ijl,ikl->ik", by_x, best.blocks, by_x)),
         "theta": np.sqrt(best.expected.posterior.sd**2 + (best.response**2).sum(axis=1)),
     }
 

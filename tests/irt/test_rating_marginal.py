@@ -6,13 +6,13 @@ import pytest
 import irt
 from irt import _graded as graded
 from irt import _quadrature as quadrature
-from irt._fit_settings import FitSettings
 from irt._simulation import GradedSimulation, simulate_graded
-from irt.fitting import _graded_maximum as marginal
-from irt.fitting._graded_curvature import expected_slopes, maximise
-from irt.fitting._graded_marginal import fit_marginal
+from irt.fitting import _rating_maximum as marginal
+from irt.fitting._rating_curvature import RATING_MODELS, maximise
 from irt.kernels import ItemParameters
 from tests.irt.lsat import lsat6, lsat7
+
+MODELS = tuple(RATING_MODELS)
 
 
 @pytest.fixture(scope="module")
@@ -30,52 +30,58 @@ def fitted(large: GradedSimulation) -> irt.Fit:
     return irt.fit(large.data, "grm", "mml")
 
 
-def test_derivatives_of_an_items_expected_likelihood_are_those_of_finite_differences() -> None:
+@pytest.mark.parametrize("name", MODELS)
+def test_derivatives_of_an_items_expected_likelihood_are_those_of_finite_differences(name: str) -> None:
+    model = RATING_MODELS[name]
     rng = np.random.default_rng(0)
     top, nodes = np.array([3, 2]), np.linspace(-3, 3, 9)
     x = np.array([[1.2, 1.0, 0.1, -1.5], [-0.8, 0.7, -0.6, 0.0]])
     counts = rng.random((2, 4, 9)) * (np.arange(4) <= top[:, None])[:, :, None]
     real = graded.real_thresholds(top)
-    here = expected_slopes(x, nodes, counts, real)
-    logs = graded.log_probability(nodes[:, None], *marginal.parameters(x, top))
+    here = model.expected_slopes(x, nodes, counts, real)
+    logs = marginal.parameters(model, x, top).log_categories(nodes[:, None])
     wanted = (counts * np.where(np.isfinite(logs), logs, 0.0).transpose(1, 2, 0)).sum(axis=(1, 2))
     np.testing.assert_allclose(here.value, wanted, rtol=1e-12)
     step = 1e-5
     for item, coordinate in [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2)]:
         move = np.zeros_like(x)
         move[item, coordinate] = step
-        up, down = (expected_slopes(x + sign * move, nodes, counts, real) for sign in (1, -1))
+        up, down = (model.expected_slopes(x + sign * move, nodes, counts, real) for sign in (1, -1))
         assert here.gradient[item, coordinate] == pytest.approx((up.value - down.value)[item] / (2 * step), rel=1e-6)
         found = (up.gradient - down.gradient)[item] / (2 * step)
         size = top[item] + 1
         np.testing.assert_allclose(here.hessian[item, coordinate, :size], found[:size], rtol=1e-5, atol=1e-8)
 
 
-def test_newton_steps_reach_the_one_maximum_in_order() -> None:
+@pytest.mark.parametrize("name", MODELS)
+def test_newton_steps_reach_the_one_maximum_in_order(name: str) -> None:
+    model = RATING_MODELS[name]
     rng = np.random.default_rng(1)
     nodes, real = np.linspace(-4, 4, 41), graded.real_thresholds(np.array([4]))
     truth = np.array([[1.7, 2.0, 1.9, -0.5, -2.0]])
-    p = graded.probability(nodes[:, None], *marginal.parameters(truth, np.array([4])))
+    p = np.exp(marginal.parameters(model, truth, np.array([4])).log_categories(nodes[:, None]))
     counts = (1000 * np.exp(-0.5 * nodes[:, None, None] ** 2) * p).transpose(1, 2, 0)
     for start in ([[0.1, 3.0, 1.0, -1.0, -3.0]], [[-2.0, 0.3, 0.2, 0.1, 0.0]]):
         x = np.array(start) + 0.01 * rng.random()
         for _ in range(10):
-            x = maximise(x, nodes, counts, real)
+            x = maximise(model, x, nodes, counts, real)
         np.testing.assert_allclose(x, truth, atol=1e-6)
 
 
-def test_gradient_and_observed_information_are_those_of_finite_differences(small: GradedSimulation) -> None:
+@pytest.mark.parametrize("name", MODELS)
+def test_gradient_and_observed_information_are_those_of_finite_differences(small: GradedSimulation, name: str) -> None:
     assert small.data.top is not None
-    best = marginal.maximum(small.data.scores, small.data.top)
-    own = marginal.own(best.answers.real)
+    best = marginal.maximum(RATING_MODELS[name], small.data.scores, small.data.top)
+    own, spread = marginal.own(best.answers.real), best.answers.spread
     x = best.x + 0.1 * own * np.array([1.0, 0.5, 0.0, -0.5])
     here = marginal.expect(best.answers, x)
     gradient = marginal.gradient(best.answers, x, here)
     information = marginal.observed_information(best.answers, x, here)
     step = 1e-5
-    for index, place in enumerate(zip(*np.nonzero(own), strict=True)):
+    assert len(gradient) == best.parameters == len(spread)
+    for index, row in enumerate(spread):
         move = np.zeros_like(x)
-        move[place] = step
+        move[own] = step * row
         ends = [(x + sign * move, marginal.expect(best.answers, x + sign * move)) for sign in (1, -1)]
         assert gradient[index] == pytest.approx((ends[0][1].value - ends[1][1].value) / (2 * step), abs=1e-4)
         slopes = [marginal.gradient(best.answers, *end) for end in ends]
@@ -84,48 +90,55 @@ def test_gradient_and_observed_information_are_those_of_finite_differences(small
     np.testing.assert_allclose(at_best, 0, atol=1e-5)
 
 
-def test_the_maximum_is_that_of_direct_maximisation(small: GradedSimulation) -> None:
+@pytest.mark.parametrize("name", MODELS)
+def test_the_maximum_is_that_of_direct_maximisation(small: GradedSimulation, name: str) -> None:
     from scipy.optimize import minimize
 
     data = small.data
     assert data.top is not None
-    best = marginal.maximum(data.scores, data.top)
-    own = marginal.own(best.answers.real)
+    best = marginal.maximum(RATING_MODELS[name], data.scores, data.top)
+    own, spread = marginal.own(best.answers.real), best.answers.spread
     nodes, weights = np.polynomial.hermite_e.hermegauss(41)
     log_weights = np.log(weights / weights.sum())
 
     def loss(free: np.ndarray) -> float:
         x = np.zeros_like(best.x)
-        x[own] = free
-        items = marginal.parameters(x, best.answers.top)
-        logs = [graded.log_likelihood(data.scores, np.full(120, node), *items).sum(axis=1) for node in nodes]
+        x[own] = free @ spread
+        items = marginal.parameters(best.answers.model, x, best.answers.top)
+        logs = [items.log_likelihood(data.scores, np.full(120, node)).sum(axis=1) for node in nodes]
         return -float(np.logaddexp.reduce(np.array(logs) + log_weights[:, None]).sum())
 
-    found = minimize(loss, marginal._start(best.answers)[own], method="BFGS", options={"gtol": 1e-2})
+    start = np.linalg.lstsq(spread.T, marginal._start(best.answers)[own])[0]
+    found = minimize(loss, start, method="BFGS", options={"gtol": 1e-2})
     assert best.log_likelihood == pytest.approx(-found.fun, abs=1e-3)
-    np.testing.assert_allclose(best.x[own], found.x, atol=0.01)
+    np.testing.assert_allclose(best.x[own], found.x @ spread, atol=0.01)
 
 
-def test_no_cycle_of_em_lowers_the_likelihood(small: GradedSimulation) -> None:
+@pytest.mark.parametrize("name", MODELS)
+def test_no_cycle_of_em_lowers_the_likelihood(small: GradedSimulation, name: str) -> None:
     assert small.data.top is not None
-    answers = marginal._answers(small.data.scores, small.data.top)
+    answers = marginal._answers(RATING_MODELS[name], small.data.scores, small.data.top)
     x = marginal._start(answers)
     values = []
     for _ in range(15):
         expected = marginal.expect(answers, x)
         values.append(expected.value)
-        x = maximise(x, expected.posterior.nodes, expected.counts, answers.real)
+        x = maximise(answers.model, x, expected.posterior.nodes, expected.counts, answers.real)
     assert (np.diff(values) > -1e-9).all()
 
 
-def test_two_categories_have_the_likelihood_of_the_two_parameter_model() -> None:
+@pytest.mark.parametrize("name", MODELS)
+def test_two_categories_have_the_likelihood_of_the_two_parameter_model(name: str) -> None:
     data = irt.simulate(200, 10, seed=4).data
-    best = marginal.maximum(data.scores, np.ones(10, dtype=np.int64))
-    a, thresholds, _ = marginal.parameters(best.x, best.answers.top)
+    best = marginal.maximum(RATING_MODELS[name], data.scores, np.ones(10, dtype=np.int64))
+    a, thresholds, _ = marginal.parameters(best.answers.model, best.x, best.answers.top)
     items = ItemParameters(a, thresholds[:, 0], np.zeros(10), np.ones(10))
     same = quadrature.posterior(data.successes, data.attempts, items)
     assert best.log_likelihood == pytest.approx(float(same.log_marginal.sum()), abs=1e-6)
     np.testing.assert_allclose(best.expected.posterior.mean, same.mean, atol=1e-6)
+    plain = irt.fit(data, "1pl" if best.answers.model.common else "2pl", "mml")
+    assert best.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-5)
+    np.testing.assert_allclose(best.x[:, 0], plain.point["a"], atol=1e-4)
 
 
 def test_lsat7_has_the_published_slopes_intercepts_and_likelihood() -> None:
@@ -202,10 +215,7 @@ def test_copied_items_that_run_off_are_held_and_named() -> None:
 
 def test_the_same_seed_gives_the_same_draws(small: GradedSimulation) -> None:
     assert small.data.top is not None
-    first, second = (
-        fit_marginal(small.data.scores, small.data.top, small.data.items, FitSettings(seed=2), None).draws
-        for _ in range(2)
-    )
+    first, second = (irt.fit(small.data, "grm", "mml", seed=2).draws for _ in range(2))
     for name in first:
         np.testing.assert_array_equal(first[name], second[name])
 
