@@ -38,14 +38,14 @@ class PartialCreditParameters(GradedParameters):
 
     def information(self, theta: Floats) -> Floats:
         """Fisher information about ability: `a^2` times the variance of the score."""
-        chances = self._chances(theta)
-        return np.asarray(self.a**2 * np.sum(chances * self._residuals(chances) ** 2, axis=-1))
+        return self.moments(theta).information
 
     def moments(self, theta: Floats) -> InformationMoments:
         """Moments of one answer, broadcast as `information`; slopes of log P bend alike for all scores."""
         chances = self._chances(theta)
-        cubes = np.sum(chances * self._residuals(chances) ** 3, axis=-1)
-        return InformationMoments(self.information(theta), np.asarray(self.a**3 * cubes))
+        residuals = self._residuals(chances)
+        square, cube = (np.sum(chances * residuals**power, axis=-1) for power in (2, 3))
+        return InformationMoments(np.asarray(self.a**2 * square), np.asarray(self.a**3 * cube))
 
     @property
     def _real(self) -> np.ndarray:

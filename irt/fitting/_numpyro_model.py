@@ -78,7 +78,8 @@ class ModelInputs(NamedTuple):
     """What a compiled program is given: counts `[S, I]` (of ratings: thresholds reached and fallen short of
     `[S, I K]`; by partial credit: points got and missed), levels `[S]` and root `[L, W]` per term, the centre of
     guessing `[I]` (`[1]` where it is shared), and what only some have: answers per inner category of ratings
-    `[I, K - 1]`, and the rows `[B]` of the students whose answers stand for all.
+    `[I, K - 1]` (by partial credit: answers that reached each step `[I, K]`), and the rows `[B]` of the students whose
+    answers stand for all.
     """
 
     successes: Any
@@ -107,7 +108,8 @@ def inputs_of(problem: Problem) -> ModelInputs:
         reached, short, inner = _steps(problem.ratings)
         return ModelInputs(reached, short, level_of, roots, problem.guessing_centre, inner)
     failures = problem.attempts - problem.successes
-    return ModelInputs(problem.successes, failures, level_of, roots, problem.guessing_centre)
+    credited = None if problem.ratings is None else _reached(problem.ratings)
+    return ModelInputs(problem.successes, failures, level_of, roots, problem.guessing_centre, credited)
 
 
 def _steps(ratings: Ratings) -> tuple[Floats, Floats, Floats]:
@@ -119,6 +121,12 @@ def _steps(ratings: Ratings) -> tuple[Floats, Floats, Floats]:
     inner = np.stack([(scores == value).sum(axis=0) for value in k[:-1]] or [np.zeros(0)], axis=-1)
     inner = np.where(real[:, 1:], inner, 0) if len(k) > 1 else np.zeros((len(top), 0))
     return *(each.reshape(len(scores), -1).astype(np.float64) for each in (reached, short)), inner.astype(np.float64)
+
+
+def _reached(ratings: Ratings) -> Floats:
+    """Answers that reached each step `[I, K]`."""
+    scores, top = ratings
+    return np.asarray((scores[:, :, None] >= np.arange(1, int(top.max()) + 1)).sum(axis=0), dtype=np.float64)
 
 
 def numpyro_model(structure: ModelStructure) -> Callable[[ModelInputs], None]:
@@ -213,7 +221,7 @@ def _rated(structure: ModelStructure, inputs: ModelInputs, theta: Any, slope: An
     import jax.numpy as jnp
     import numpyro
 
-    thresholds = _partial_steps(structure, b, slope) if structure.partial_credit else _thresholds(structure, b, slope)
+    thresholds = _thresholds(structure, b, slope)
     most = thresholds.shape[1]
     for name, value in (("a", jnp.exp(log_a)), ("thresholds", slope * thresholds), ("theta", slope * theta)):
         numpyro.deterministic(name, value)
@@ -231,44 +239,35 @@ def _rated(structure: ModelStructure, inputs: ModelInputs, theta: Any, slope: An
 
 
 def _thresholds(structure: ModelStructure, b: Any, slope: Any) -> Any:
-    """Thresholds `[I, K]` around the difficulties `b` `[I]`, all in logits over `slope`."""
+    """Thresholds (or steps) `[I, K]` around the difficulties `b` `[I]`, all in logits over `slope`."""
     import jax.numpy as jnp
-    import numpyro
-    import numpyro.distributions as dist
 
     top = np.array(structure.top)
-    items, most, share = len(top), int(top.max()), structure.centring.gap
+    most = int(top.max())
     if most == 1:
         return b[:, None]
     real = graded.real_thresholds(top)
-    step = numpyro.sample("step", dist.Normal(-jnp.log(slope), STEP_SPREAD).expand([most - 1]))
-    spread = numpyro.sample("spread_gap", dist.HalfNormal(SPREAD_GAP))
-    gamma = numpyro.sample("gamma", dist.Normal(step * share, spread**share).expand([items, most - 1]))
-    log_gap = step * (1 - share) + spread ** (1 - share) * gamma
-    gaps = jnp.where(real[:, 1:], jnp.exp(log_gap), 0.0)
-    ladder = jnp.concatenate([jnp.zeros((items, 1)), jnp.cumsum(gaps, axis=1)], axis=1)
+    if structure.partial_credit:
+        of_scale, of_items = (spread / slope for spread in PARTIAL_STEPS)
+        ladder = _steps_of_items(structure, most, 0.0, of_scale, of_items)
+    else:
+        log_gap = _steps_of_items(structure, most - 1, -jnp.log(slope), STEP_SPREAD, SPREAD_GAP)
+        gaps = jnp.where(real[:, 1:], jnp.exp(log_gap), 0.0)
+        ladder = jnp.concatenate([jnp.zeros((len(top), 1)), jnp.cumsum(gaps, axis=1)], axis=1)
     middle = jnp.where(real, ladder, 0.0).sum(axis=1) / top
     return b[:, None] + ladder - middle[:, None]
 
 
-def _partial_steps(structure: ModelStructure, b: Any, slope: Any) -> Any:
-    """Steps `[I, K]` of partial credit around the difficulties `b` `[I]`, all in logits over `slope`."""
-    import jax.numpy as jnp
+def _steps_of_items(structure: ModelStructure, width: int, mean: Any, of_scale: Any, of_items: Any) -> Any:
+    """A value per item and step `[I, width]` around one per step that the items share, `Normal(mean, of_scale)`."""
     import numpyro
     import numpyro.distributions as dist
 
-    top = np.array(structure.top)
-    items, most, share = len(top), int(top.max()), structure.centring.gap
-    if most == 1:
-        return b[:, None]
-    real = graded.real_thresholds(top)
-    of_scale, of_items = PARTIAL_STEPS
-    step = numpyro.sample("step", dist.Normal(0.0, of_scale / slope).expand([most]))
-    spread = numpyro.sample("spread_gap", dist.HalfNormal(of_items / slope))
-    gamma = numpyro.sample("gamma", dist.Normal(step * share, spread**share).expand([items, most]))
-    steps = step * (1 - share) + spread ** (1 - share) * gamma
-    middle = jnp.where(real, steps, 0.0).sum(axis=1) / top
-    return b[:, None] + steps - middle[:, None]
+    share = structure.centring.gap
+    step = numpyro.sample("step", dist.Normal(mean, of_scale).expand([width]))
+    spread = numpyro.sample("spread_gap", dist.HalfNormal(of_items))
+    gamma = numpyro.sample("gamma", dist.Normal(step * share, spread**share).expand([structure.items, width]))
+    return step * (1 - share) + spread ** (1 - share) * gamma
 
 
 def _credited(structure: ModelStructure, inputs: ModelInputs, theta: Any, a: Any, steps: Any) -> Any:
@@ -281,9 +280,8 @@ def _credited(structure: ModelStructure, inputs: ModelInputs, theta: Any, a: Any
     score = np.arange(real.shape[1] + 1)
     below = jnp.where(np.insert(real, 0, True, axis=1), -a[:, None] * cost, -jnp.inf)
     total = logsumexp(score * (theta[:, None] * a)[:, :, None] + below, axis=2)
-    reached = (inputs.successes[:, :, None] >= score[1:]).sum(axis=0)
     asked = inputs.successes + inputs.failures > 0
-    got = (theta @ inputs.successes) @ a - (a[:, None] * jnp.where(real, steps, 0.0) * reached).sum()
+    got = (theta @ inputs.successes) @ a - (a[:, None] * jnp.where(real, steps, 0.0) * inputs.inner).sum()
     return got - jnp.where(asked, total, 0.0).sum()
 
 

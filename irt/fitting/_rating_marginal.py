@@ -52,7 +52,7 @@ def _draws(best: RatingMaximum, seed: int) -> dict[str, Floats]:
     rng = np.random.default_rng([seed, 5])
     students, (items, width) = len(best.answers.scores), best.x.shape
     count = draws_for(students, items, width + 1)
-    normal = normals(rng, int(own(best.answers.real).sum()) if best.root is None else len(best.root), count).T
+    normal = normals(rng, best.parameters, count).T
     theta = _ability_draws(best.expected.posterior, count, rng)
     if best.root is not None:
         theta = theta + normal @ best.response.T

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
+from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
 from irt._graded import GradedParameters, padded, real_thresholds
@@ -61,14 +62,13 @@ class RatingTable:
         """Which thresholds exist `[I, K]`."""
         return real_thresholds(self.top)
 
-    @property
-    def spread(self) -> Floats:
+    @cached_property
+    def spread(self) -> csr_array:
         """What each parameter adds to the real coordinates, `[P, C]`: a common slope is one parameter of all items."""
         mine = own(self.real)
-        if not self.model.common:
-            return np.eye(int(mine.sum()))
-        slopes = (np.indices(mine.shape)[1][mine] == 0).astype(np.float64)
-        return np.concatenate([slopes[None], np.eye(len(slopes))[slopes == 0]])
+        slopes = np.nonzero(mine)[1] == 0
+        parameter = np.where(slopes, 0, np.cumsum(~slopes)) if self.model.common else np.arange(len(slopes))
+        return csr_array((np.ones(len(slopes)), (parameter, np.arange(len(slopes)))))
 
 
 class ExpectedRatings(NamedTuple):
@@ -107,7 +107,7 @@ class RatingMaximum:
     @property
     def parameters(self) -> int:
         """How many were estimated."""
-        return int(own(self.answers.real).sum()) - self.answers.model.common * (len(self.x) - 1)
+        return int(self.answers.spread.shape[0])
 
     @property
     def log_likelihood(self) -> float:
@@ -159,7 +159,7 @@ def expect(answers: RatingTable, x: Floats) -> ExpectedRatings:
 def observed_information(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> Floats:
     """Minus the second derivatives of the log marginal likelihood `[P, P]` in the parameters."""
     missing = shared_uncertainty(answers.model, x, expected.posterior, answers.scores, answers.real)
-    return _complete_information(answers, x, expected) - answers.spread @ missing @ answers.spread.T
+    return np.asarray(_complete_information(answers, x, expected) - answers.spread @ missing @ answers.spread.T)
 
 
 def gradient(answers: RatingTable, x: Floats, expected: ExpectedRatings) -> Floats:

@@ -91,6 +91,26 @@ def test_truth_is_recovered_within_its_errors_with_few_categories_or_many(model:
     assert fit.diagnostics["parameters"] == parameters
 
 
+@pytest.mark.validate
+@pytest.mark.parametrize("model", RATINGS)
+def test_intervals_cover(model: str) -> None:
+    """The shares of docs/validation.md: 90 % intervals by `mml` of 60 tables of 300 x 12."""
+    held: dict[str, list[float]] = {"a": [], "b": [], "steps": [], "theta": []}
+    for seed in range(60):
+        sim = irt.simulate_graded(300, 12, top=4, seed=seed + 100, model=model)
+        fit = irt.fit(sim.data, model, "mml", seed=seed)
+        steps = "thresholds" if model == "grm" else "steps"
+        for name, truth in (("a", "a"), ("b", "b"), (steps, "thresholds"), ("theta", "theta")):
+            low, high = np.quantile(fit.draws[name], [0.05, 0.95], axis=0)
+            value = getattr(sim.truth, truth)
+            held["steps" if truth == "thresholds" else name].append(np.mean((low <= value) & (value <= high)))
+    covered = {name: float(np.mean(shares)) for name, shares in held.items()}
+    print(model, {name: round(share, 3) for name, share in covered.items()})
+    # The one discrimination of the partial credit model is 60 values in all: binomial error .04.
+    assert covered["a"] == pytest.approx(0.9, abs=0.1 if model == "pcm" else 0.03)
+    assert all(0.87 < covered[name] < 0.98 for name in ("b", "steps", "theta")), covered
+
+
 def test_the_right_model_has_the_greatest_likelihood_and_the_information_criterion_says_so() -> None:
     data = irt.simulate_graded(1500, 12, top=4, seed=3, model="gpcm", log_a_sd=0.5).data
     assert data.facets is None

@@ -72,7 +72,7 @@ def test_newton_steps_reach_the_one_maximum_in_order(name: str) -> None:
 def test_gradient_and_observed_information_are_those_of_finite_differences(small: GradedSimulation, name: str) -> None:
     assert small.data.top is not None
     best = marginal.maximum(RATING_MODELS[name], small.data.scores, small.data.top)
-    own, spread = marginal.own(best.answers.real), best.answers.spread
+    own, spread = marginal.own(best.answers.real), best.answers.spread.toarray()
     x = best.x + 0.1 * own * np.array([1.0, 0.5, 0.0, -0.5])
     here = marginal.expect(best.answers, x)
     gradient = marginal.gradient(best.answers, x, here)
@@ -97,7 +97,7 @@ def test_the_maximum_is_that_of_direct_maximisation(small: GradedSimulation, nam
     data = small.data
     assert data.top is not None
     best = marginal.maximum(RATING_MODELS[name], data.scores, data.top)
-    own, spread = marginal.own(best.answers.real), best.answers.spread
+    own, spread = marginal.own(best.answers.real), best.answers.spread.toarray()
     nodes, weights = np.polynomial.hermite_e.hermegauss(41)
     log_weights = np.log(weights / weights.sum())
 
