@@ -50,14 +50,15 @@ class CommandGroup(TyperGroup):
 
 def _loaded(name: str) -> Any:
     """A command of a module that loads much."""
+    from irt.commands import application, keep_interruptions
+
+    keep_interruptions()
     loaded: typer.Typer
     if name == "grade":
         from grading.commands import app as loaded
     elif name in ("run", "sit", "classify"):
         from ragexam._model_commands import model_commands as loaded
     else:
-        from irt.commands import application
-
         loaded = application(Progress().step, "ragexam")
     group = typer.main.get_group(loaded)
     if name == "grade":

@@ -18,6 +18,7 @@ from irt.commands import _comparing as comparing
 from irt.commands import _estimation as estimation
 from irt.commands import _generalising as generalising
 from irt.commands import _students as students
+from irt.commands._interruption import keep_interruptions
 from irt.commands._output import OpenStep, terminal_step
 from irt.commands._records import with_records
 
@@ -110,6 +111,7 @@ def _interruptible(command: Callable[..., None], program: str) -> Callable[..., 
 
     @wraps(command)
     def run(**values: Any) -> None:
+        keep_interruptions()
         try:
             command(**values)
         except KeyboardInterrupt:

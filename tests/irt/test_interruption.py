@@ -44,6 +44,41 @@ def test_an_interrupted_fit_ends_with_one_line_and_130(program: str, tmp_path: P
     assert not (tmp_path / "fit").exists()
 
 
+@pytest.mark.parametrize("moment", ["a module that is loaded", "a collection of garbage"])
+def test_an_interruption_at_a_moment_that_cannot_raise_is_not_lost(moment: str, tmp_path: Path) -> None:
+    (tmp_path / "loading.py").write_text(
+        "import signal\ntry:\n    signal.raise_signal(signal.SIGINT)\n    for _ in range(10):\n        pass\n"
+        "except KeyboardInterrupt:\n    print('raised while loaded')\n"
+    )
+    begin = {
+        "a module that is loaded": "import loading",
+        "a collection of garbage": "gc.callbacks.append(lambda *_: signal.raise_signal(signal.SIGINT))\ngc.collect()\n"
+        "gc.callbacks.clear()",
+    }[moment]
+    lines = [
+        "import gc, signal, time",
+        "from irt.commands import keep_interruptions",
+        "signal.signal(signal.SIGINT, signal.default_int_handler)",
+        "keep_interruptions()",
+        "try:",
+        *(f"    {line}" for line in begin.splitlines()),
+        "    print('begun')",
+        "    time.sleep(60)",
+        "except KeyboardInterrupt:",
+        "    print('interrupted')",
+    ]
+    path = os.pathsep.join([str(Path(irt.__file__).parents[1]), str(tmp_path)])
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == ("begun\ninterrupted\n", "")
+
+
 def test_an_interrupted_sampler_waits_for_no_chain_and_its_chains_end(heeding: None) -> None:
     sent = []
 
