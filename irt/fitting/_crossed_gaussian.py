@@ -62,7 +62,8 @@ class CrossedGaussian:
     @cached_property
     def log_determinant(self) -> float:
         """Of the precision."""
-        return float(np.linalg.slogdet(self._blocks)[1].sum() + np.linalg.slogdet(self._precision)[1])
+        roots = np.linalg.cholesky(self._blocks), np.linalg.cholesky(self._precision)
+        return 2 * sum(float(np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum()) for root in roots)
 
     @property
     def log_evidence(self) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import logit
 
 from irt import _prior_densities as prior_densities
 from irt._fit_settings import FitSettings
@@ -48,7 +49,9 @@ FEWEST = 2.0
 ALIKE = 5.0
 """Logits of effects on items from which this method's intervals were a tenth to a fifth shorter than the sampler's."""
 NARROWEST, WIDEST = np.log(0.01), np.log(30.0)
-"""Bounds of the logarithms of the scales, below which they do not matter and above which no logit needs them."""
+"""Bounds of the logarithms of the scales, below which they do not matter and above which no logit needs them; those of
+the logit of shared guessing, .01 to .97, too.
+"""
 
 
 def find_crossed(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
@@ -95,19 +98,25 @@ def _alike(problem: Problem, reported: Mapping[str, Floats]) -> tuple[str, ...]:
 class Evidence:
     """The approximate log p(answers | scales) plus the scales' log prior.
 
-    Its argument are the logarithms of the scales that the model has, in the order of `CrossedScales`. The highest
-    that was found is `top`, propagation begins at `near`, and `asked` counts evaluations.
+    Its argument are the logarithms of the scales that the model has, and the logit of the guessing that items share:
+    terms, residuals, discriminations, guessing, difficulties, effects. The highest that was found is `top`, propagation
+    begins at `near`, and `asked` counts evaluations.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.table, self.asked = problem, table_of(problem), 0
         priors, terms, facets = problem.priors, len(problem.design.terms), len(self.table.column)
-        self.densities = [prior_densities.term_scale(priors)] * terms
+        self.densities: list[prior_densities.ScaleDensity | prior_densities.BetaShare] = []
+        self.densities += [prior_densities.term_scale(priors)] * terms
         self.densities += [prior_densities.residual_scale(priors, True)] * self.table.residual
         self.densities += [prior_densities.spread_a(priors)] * self.table.free_a
+        if self.table.shared_guessing:
+            self.densities.append(prior_densities.guessing(priors, problem.guessing_centre))
         self.densities += [prior_densities.spread_b(priors), *[prior_densities.item_effect_scale(priors)] * facets]
         self.top = np.full(len(self.densities), np.log(0.5))
         self.top[-facets - 1 :] = 0.0
+        if self.table.shared_guessing:
+            self.top[-facets - 2] = logit(problem.guessing_centre[0])
         self.near = self.at(self.top).start()
         self.states: dict[bytes, PropagationState] = {}
 
@@ -117,7 +126,8 @@ class Evidence:
         of_terms, middle, effects = np.split(np.exp(vector), [terms, len(vector) - facets])
         values = iter(middle.tolist())
         tau, spread_a = (next(values) if has else 0.0 for has in (self.table.residual, self.table.free_a))
-        return CrossedScales(of_terms, tau, spread_a, next(values), effects)
+        guessing = float(np.log(next(values))) if self.table.shared_guessing else 0.0
+        return CrossedScales(of_terms, tau, spread_a, next(values), effects, guessing)
 
     def at(self, vector: Floats) -> Propagation:
         """The problem at these scales."""
@@ -198,7 +208,7 @@ class Evidence:
 
     def _height(self, vector: Floats, found: Propagated, known: Floats) -> float:
         """At the information about log discriminations, whose sum is held."""
-        total = sum(float(density.on_log(value)) for density, value in zip(self.densities, vector, strict=True))
+        total = sum(_prior_at(density, value)[0] for density, value in zip(self.densities, vector, strict=True))
         precision = 1 + self.scales(vector).spread_a ** 2 * known
         volume = float(np.log(precision).sum() + np.log(np.sum(1 / precision))) if len(known) else 0.0
         return found.log_evidence + total - 0.5 * volume
@@ -215,9 +225,18 @@ class Evidence:
             shares = 1 / (1 + self.scales(vector).spread_a ** 2 * known)
             held = np.sum(shares * (1 - shares)) / shares.sum()
             parts.append([np.sum(found.state.alpha**2 + shares - 1) + held])
+        if table.shared_guessing:
+            parts.append([found.guessing_slope])
         parts += [[x[:, 0].sum()], np.bincount(table.facet, x[:, 1:].sum(axis=0))]
-        prior = [float(density.slope_on_log(value)) for density, value in zip(self.densities, vector, strict=True)]
+        prior = [_prior_at(density, value)[1] for density, value in zip(self.densities, vector, strict=True)]
         return np.concatenate(parts) + prior
+
+
+def _prior_at(density: prior_densities.ScaleDensity | prior_densities.BetaShare, value: float) -> tuple[float, float]:
+    """The log prior of a scale's logarithm or of a share's logit, and its slope."""
+    if isinstance(density, prior_densities.BetaShare):
+        return density.on_logit(value), float(density.slope_and_information(np.array([value]))[0][0])
+    return float(density.on_log(np.asarray(value))), float(density.slope_on_log(np.asarray(value)))
 
 
 class _ApproximateDraws:

@@ -3,12 +3,14 @@
 Given discriminations and asymptotes every answer depends on one logit, linear in normal coordinates. A normal site
 stands in for its likelihood; sites are chosen so that replacing any of them by the likelihood leaves mean and variance
 of its logit as they are. For such models means, variances and evidence are nearly exact (Hall et al. 2020), also where
-all answers that tell an effect were right: its mode then lies far below its mean. Discriminations and asymptotes are at
-the maximum of that evidence times their prior, and are integrated by Laplace's approximation there.
+all answers that tell an effect were right: its mode then lies far below its mean. Discriminations and asymptotes that
+items have of their own are at the maximum of that evidence times their prior, and are integrated by Laplace's
+approximation there; guessing that items share is given, like a scale.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,7 +34,11 @@ PROBE = 0.3
 DAMPED = 0.7
 """Share of a change that is taken: all sites change at once, and whole changes may swing."""
 LEAST = 1e-6
-"""Least variance of a logit, and precision of a site, which then keeps the mean alone: it could be negative."""
+"""Least variance of a logit, and precision of a site that may not be negative: it then keeps the mean alone."""
+CONVEX = 0.5
+"""How negative the precision of a site may be, as a share of the precision that the rest gives its logit: a right
+answer that may be guessed says little of logits far below, so that it makes them less sure.
+"""
 LONGEST = 1.0
 """Largest change of a discrimination's coordinate and of the logit of an asymptote in a round."""
 
@@ -43,7 +49,7 @@ Covariances = tuple[Floats, Floats, Floats]
 
 class CrossedScales(NamedTuple):
     """Scales of the terms `[T]`, of the residuals, log discriminations and difficulties (0: not in the model), and of
-    the effects on items `[F]`.
+    the effects on items `[F]`; the logit of the guessing that items share (of use where the model has it).
     """
 
     terms: Floats
@@ -51,6 +57,7 @@ class CrossedScales(NamedTuple):
     spread_a: float
     spread_b: float
     effects: Floats
+    guessing: float
 
 
 class PropagationState(NamedTuple):
@@ -65,13 +72,15 @@ class PropagationState(NamedTuple):
 @dataclass(frozen=True)
 class Propagated:
     """Where propagation ended: the Gaussian, discriminations given, the information about the logits of the asymptotes
-    `[2, I]`, and the log evidence and prior of discriminations and asymptotes, the latter integrated.
+    `[2, I]` (infinite where one is held), the log evidence and prior of discriminations and asymptotes, the latter
+    integrated, and its slope by the logit of the guessing that items share.
     """
 
     state: PropagationState
     gaussian: CrossedGaussian
     information: Floats
     log_evidence: float
+    guessing_slope: float
 
 
 class PropagatedDraws(NamedTuple):
@@ -119,19 +128,28 @@ class Propagation:
         high = np.full(items, logit(self.problem.priors.upper) if self.table.slipping else 0.0)
         return PropagationState(Sites(trials / 8, (right - trials / 2) / 2), np.zeros(items), low.copy(), high)
 
-    @np.errstate(all="ignore")  # what breaks down is seen by what is not finite
     def run(self, state: PropagationState, frozen: bool = False) -> Propagated:
         """Propagate from `state` until nothing moves, discriminations `frozen` or not.
 
-        Raises LinAlgError where it breaks down or does not settle.
+        With sites of negative precision, unless what they add up to is no Gaussian. Raises LinAlgError where it breaks
+        down or does not settle.
         """
+        if self.table.guessing or self.table.slipping:
+            with suppress(np.linalg.LinAlgError):
+                return self._settled(state, frozen, CONVEX)
+        return self._settled(state, frozen, 0.0)
+
+    @np.errstate(all="ignore")  # what breaks down is seen by what is not finite
+    def _settled(self, state: PropagationState, frozen: bool, convex: float) -> Propagated:
+        if self.table.shared_guessing:
+            state = state._replace(low=np.full_like(state.low, self.scales.guessing))
         for _ in range(ROUNDS):
             a = np.exp(self.scales.spread_a * state.alpha)
             gaussian = CrossedGaussian(self._directions(a), state.sites, self.prior)
             covariances = gaussian.covariances(self._ahead_slopes)
             along = np.maximum(covariances[0], LEAST)
             ratio, mean, variance, by_item = self._tilted(state, gaussian.logits, along)
-            sites = self._moved(state.sites, gaussian.logits, along, mean, variance)
+            sites = self._moved(state.sites, gaussian.logits, along, mean, variance, convex)
             low, high, information = self._asymptotes(state, by_item)
             alpha = state.alpha if frozen else self._alpha(state, gaussian, covariances)
             pairs = ((mean, gaussian.logits), (alpha, state.alpha), (low, state.low), (high, state.high))
@@ -140,7 +158,8 @@ class Propagation:
                 raise np.linalg.LinAlgError("propagation broke down")
             if change < NEAR:
                 evidence = gaussian.log_evidence + float(ratio.sum()) - 0.5 * float(np.sum(state.alpha**2))
-                return Propagated(state, gaussian, information, evidence + self._of_asymptotes(state, information))
+                evidence += self._of_asymptotes(state, information)
+                return Propagated(state, gaussian, information, evidence, float(by_item[:, 0].sum()))
             state = PropagationState(sites, alpha, low, high)
         raise np.linalg.LinAlgError(f"propagation did not settle in {ROUNDS} rounds")
 
@@ -180,8 +199,6 @@ class Propagation:
             variances = 1 / (1 + self.scales.spread_a**2 * known)
             alpha, x = alpha + x[:, :, 0] * np.sqrt(variances / gaussian.variances.x[:, 0]), x[:, :, 1:]
         noise = rng.standard_normal((2, count, len(state.low))) / np.sqrt(found.information)[:, None]
-        if self.table.shared_guessing:
-            noise[0] = noise[0, :, :1]
         c, delta = self.bounds(state.low + noise[0], state.high + noise[1])
         return PropagatedDraws(mean.v + v, mean.x + x, alpha, c, delta)
 
@@ -234,11 +251,13 @@ class Propagation:
         tilt(self.table.answers, bounds, (logits, width), tuple(state.sites), found, by_item)
         return found[0], found[1], found[2], by_item
 
-    def _moved(self, sites: Sites, logits: Floats, variances: Floats, mean: Floats, variance: Floats) -> Sites:
+    def _moved(
+        self, sites: Sites, logits: Floats, variances: Floats, mean: Floats, variance: Floats, convex: float
+    ) -> Sites:
         """The sites a part of the way to those that leave the moments as the likelihood does."""
         asked = self.table.answers[1] > 0
         others = 1 / variances - sites.precision
-        precision = np.maximum(1 / variance - others, LEAST)
+        precision = np.maximum(1 / variance - others, -convex * others if convex else LEAST)
         linear = mean * (others + precision) - (logits / variances - sites.linear)
         return Sites(
             np.where(asked, sites.precision + DAMPED * (precision - sites.precision), 0.0),
@@ -267,29 +286,27 @@ class Propagation:
 
     def _asymptotes(self, state: PropagationState, by_item: Floats) -> tuple[Floats, Floats, Floats]:
         """Logits of the asymptotes a step further, and the information about them `[2, I]`."""
-        logits, information = [state.low, state.high], np.ones((2, len(by_item)))
+        logits, information = [state.low, state.high], np.full((2, len(by_item)), np.inf)
         for row, prior in self._priors:
-            sums = by_item[:, 2 * row : 2 * row + 2].T
-            if row == 0 and self.table.shared_guessing:
-                sums = sums.sum(axis=1, keepdims=True)
-            slope, known = prior.slope_and_information(logits[row][: sums.shape[1]])
-            information[row] = sums[1] + known
-            logits[row] = logits[row] + _step(sums[0] + slope, information[row])
+            score, expected = by_item[:, 2 * row : 2 * row + 2].T
+            slope, known = prior.slope_and_information(logits[row])
+            information[row] = expected + known
+            logits[row] = logits[row] + _step(score + slope, information[row])
         return logits[0], logits[1], information
 
     @property
     def _priors(self) -> list[tuple[int, BetaShare]]:
-        """Of the asymptotes that are free: the lower one 0, the upper one 1."""
+        """Of the asymptotes that items have of their own: the lower one 0, the upper one 1."""
         priors, problem = self.problem.priors, self.problem
-        found = [(0, guessing(priors, problem.guessing_centre))] if self.table.guessing else []
+        own = self.table.guessing and not self.table.shared_guessing
+        found = [(0, guessing(priors, problem.guessing_centre))] if own else []
         return [*found, (1, upper_share(priors, len(problem.chance)))] if self.table.slipping else found
 
     def _of_asymptotes(self, state: PropagationState, information: Floats) -> float:
         """The part of the asymptotes in the log evidence, their information giving their volume."""
         total = 0.0
         for row, prior in self._priors:
-            count = 1 if row == 0 and self.table.shared_guessing else len(information[row])
-            total += prior.on_logit((state.low, state.high)[row][:count]) - 0.5 * np.log(information[row][:count]).sum()
+            total += prior.on_logit((state.low, state.high)[row]) - 0.5 * np.log(information[row]).sum()
         return float(total)
 
 
