@@ -30,6 +30,10 @@ LARGEST = 500_000
 """Cells of the largest table: every sampled scale costs a fit."""
 SAMPLES, STEP, WIDEN, FEW = 64, 0.2, 1.2, 6.0
 """Scales sampled, step of the differences along each axis, how much wider the proposal is, fewest effective samples."""
+AWAY, SHORTEST, LONGEST = 2**0.5, 0.4, 4.0
+"""Standard deviations from the centre where the density is looked at to either side, and how many times as wide as the
+Normal a side may be.
+"""
 FLATTEST = 1.0
 """Least curvature of the proposal."""
 BIASED = (
@@ -87,12 +91,23 @@ def _scale_samples(
 def sampled_scales(
     density: Callable[[Floats], float], centre: Floats, root: Floats, seed: int, progress: Progress | None
 ) -> tuple[Floats, Floats]:
-    """Samples `[SAMPLES, H]` from a Normal like the log density, somewhat wider, and normalised importance weights."""
+    """Samples `[SAMPLES, H]` from a density like the one given by its log, and normalised importance weights.
+
+    Along each principal axis of the Normal, samples are from halves of two Normals, each as wide as the density is on
+    its side (Rue, Martino & Chopin 2009, 6.5), and somewhat wider: a scale that may be small has a long tail below.
+    """
+    axes, spreads, _ = np.linalg.svd(root)
+    axes = axes * spreads
+    middle = density(centre)
+    drops = middle - np.array([[density(centre + side * AWAY * axis) for axis in axes.T] for side in (-1, 1)])
+    below, above = np.clip(1 / np.sqrt(np.maximum(drops, LONGEST**-2)), SHORTEST, LONGEST)
     uniform = qmc.Sobol(len(centre), rng=np.random.default_rng([seed, 3])).random(SAMPLES)
     normal = ndtri(np.clip(uniform, 1e-6, 1 - 1e-6))
-    vectors, logs = centre + WIDEN * normal @ root.T, np.empty(SAMPLES)
+    widths = WIDEN * np.where(normal > 0, above, below)
+    vectors = centre + (normal * widths) @ axes.T
+    logs = np.sum(0.5 * normal**2 + np.log(widths), axis=1)
     for index, vector in enumerate(vectors):
-        logs[index] = density(vector) + 0.5 * float(np.sum(normal[index] ** 2))
+        logs[index] += density(vector)
         tell(progress, index + 1, SAMPLES)
     return vectors, np.asarray(softmax(logs))
 
