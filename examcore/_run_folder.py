@@ -40,7 +40,7 @@ class RunFolder:
     chunks = RunFile("chunks.jsonl")
     """The passages that questions are written from and retrievers search."""
     replies = RunFile("replies.sqlite")
-    """Every raw reply of the writing model."""
+    """Every raw reply of the writing model, and of the judge of claims."""
     exam = RunFile("exam.jsonl")
     """The surviving questions."""
     dropped = RunFile("dropped.jsonl")
@@ -61,6 +61,8 @@ class RunFolder:
     """The answer store."""
     answer_labels = RunFile("answer_labels.jsonl")
     """Labels of free-text answers given by hand."""
+    claims = RunFile("claims.jsonl")
+    """The claims of free-text answers, as a judge finds them."""
     responses = RunFile("responses.csv")
     """The response table that measurement reads."""
     retrieval = RunFile("retrieval.csv")

@@ -118,16 +118,24 @@ def answers(
     labels: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A sheet with labels; kept as answer_labels.jsonl.")
     ] = None,
+    claims: Annotated[
+        str, typer.Option(metavar="MODEL", help="Let it judge which claims the passages state: claims.jsonl.")
+    ] = "",
     seed: Seed = 0,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Show the answers in free text: right, wrong, declined.
 
-    How they were graded, and how far that agrees with labels given by hand.
+    How they were graded, how far that agrees with labels given by hand, and which of their claims the passages state.
     """
     from ragexam._free_text_answers import free_text_of, write_answer_sheet
 
     found = free_text_of(run, labels)
+    if claims:
+        from ragexam._claim_judging import judge_claims_of
+
+        found = judge_claims_of(run, claims, Progress(quiet=quiet))
     show_result(found if sheet is None else write_answer_sheet(found, sheet, size, seed), as_json=as_json)
 
 

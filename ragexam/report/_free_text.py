@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, zip_longest
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from examcore import (
 )
 from examcore.page import clipped, percent_range
 from rag import ABSTAINED, NO_CHOICE, Answer, AnswerStore, Pipeline
+from ragexam.report._claim_scores import MEASURES, AnswerClaims, by_turns, read_claims
 from ragexam.report._component_names import pipeline_names
 from ragexam.report._page_parts import (
     PageSection,
@@ -87,7 +88,7 @@ class FreeTextAnswers:
 
     `choosing` says which answers `[P, Q]` of pipelines that also answered by choosing are right, `writing` which in
     free text, over the questions that all of them answered both ways; `hand` are labels given by hand, by pipeline and
-    question.
+    question, and `claims` what a judge made of the answers' claims, if any did.
     """
 
     answers: Sequence[GradedAnswer]
@@ -95,6 +96,7 @@ class FreeTextAnswers:
     choosing: NDArray[np.float64]
     writing: NDArray[np.float64]
     hand: Mapping[tuple[str, str], str]
+    claims: AnswerClaims | None = None
 
     @property
     def judges(self) -> list[str]:
@@ -114,9 +116,7 @@ class FreeTextAnswers:
 
     def wrong_by_turns(self) -> list[GradedAnswer]:
         """The wrong answers, one of each pipeline after another."""
-        ranked = sorted((one for one in self.answers if one.label == WRONG), key=lambda one: one.pipeline)
-        piles = [list(some) for _, some in groupby(ranked, lambda one: one.pipeline)]
-        return [one for turn in zip_longest(*piles) for one in turn if one is not None]
+        return by_turns(one for one in self.answers if one.label == WRONG)
 
     def agreement(self, *, by_rule: bool = False) -> IntervalEstimate | None:
         """Cohen's kappa of the grades, or of those by rule alone, with the labels given by hand; None without any."""
@@ -152,6 +152,7 @@ class FreeTextAnswers:
             },
             "hand_labels": len(self.hand),
             "kappa": {name: None if one is None else one.as_dict() for name, one in kappa.items()},
+            "claims": None if self.claims is None else self.claims.record(),
             "rank_agreement": None if tau is None else {"pipelines": len(self.choosing), **tau.as_dict()},
         }
 
@@ -163,7 +164,7 @@ class FreeTextAnswers:
             for name, counts in self.counts.items()
         ]
         head = f"{counted(len(self.answers), 'free-text answer')} of {counted(len(rows), 'pipeline')}"
-        return [head, *rows, *self.trust()]
+        return [head, *rows, *self.trust(), *([] if self.claims is None else self.claims.lines())]
 
     def trust(self) -> list[str]:
         """How the answers were graded, and how far that can be trusted, in sentences."""
@@ -207,6 +208,8 @@ def read_free_text(folder: RunFolder, questions: Sequence[Question]) -> FreeText
     if not graded:
         return None
     hand = read_hand_labels(folder.answer_labels, mine) if folder.answer_labels.is_file() else {}
+    grades = {(one.pipeline, one.question): one.label == RIGHT for one in graded}
+    claims = read_claims(folder.claims, grades) if folder.claims.is_file() else None
     right = {(one.pipeline, one.question): float(one.correct) for one in answers}
     twins = _twins(pipelines)
     tables = [
@@ -216,7 +219,7 @@ def read_free_text(folder: RunFolder, questions: Sequence[Question]) -> FreeText
         for side in (0, 1)
     ]
     both = ~np.isnan(tables[0] + tables[1]).any(axis=0) if twins else np.zeros(0, bool)
-    return FreeTextAnswers(graded, known, tables[0][:, both], tables[1][:, both], hand)
+    return FreeTextAnswers(graded, known, tables[0][:, both], tables[1][:, both], hand, claims)
 
 
 def read_hand_labels(path: Path, answers: Sequence[Answer | GradedAnswer]) -> dict[tuple[str, str], str]:
@@ -265,7 +268,48 @@ def free_text_section(found: FreeTextAnswers | None, scores: pd.DataFrame) -> Pa
         for one in found.wrong_by_turns()[:WORST]
     )
     worst = PageTable("Wrong answers to read", column_heads("question", "key", "answer", "pipeline"), read)
-    return PageSection(found.trust(), tables=(table,), folded=(worst,) if read else ())
+    tables, folded, sentences = [table], [worst] if read else [], list(found.trust())
+    if found.claims is not None:
+        sentences.append(found.claims.trust())
+        tables.append(_claims_table(found.claims, named))
+        folded += _claims_to_read(found, found.claims, named)
+    return PageSection(sentences, tables=tuple(tables), folded=tuple(folded))
+
+
+def _claims_table(claims: AnswerClaims, named: Mapping[str, str]) -> PageTable:
+    """The claim-level scores of each pipeline, those that any pipeline has."""
+    scores = claims.scores
+    told = {name: what for name, what in MEASURES.items() if any(name in some for some in scores.values())}
+    rows = [
+        table_row(
+            text_cell(named.get(pipeline, pipeline)),
+            *(
+                number_cell(f"{one.estimate:.0%} ({percent_range(one)})", one.estimate)
+                if (one := some.get(name))
+                else text_cell("not known")
+                for name in told
+            ),
+        )
+        for pipeline, some in scores.items()
+    ]
+    heads = column_heads("pipeline", *(f"#{what}" for what in told.values()))
+    return PageTable("What the passages read state, and what answers make of it", heads, tuple(rows), sortable=True)
+
+
+def _claims_to_read(found: FreeTextAnswers, claims: AnswerClaims, named: Mapping[str, str]) -> tuple[PageTable, ...]:
+    """The first claims that no passage states, with what was read and the judge's grounds."""
+    rows = tuple(
+        table_row(
+            text_cell(clipped(found.questions[one.question].stem, 200)),
+            text_cell(clipped(one.claim, 300)),
+            text_cell(clipped(one.passages, 400)),
+            text_cell(one.why),
+            text_cell(named.get(one.pipeline, one.pipeline)),
+        )
+        for one in claims.unstated()[:WORST]
+    )
+    heads = column_heads("question", "claim", "passages read", "judge's grounds", "pipeline")
+    return (PageTable("Claims that no passage read states", heads, rows),) if rows else ()
 
 
 def _twins(pipelines: Sequence[Pipeline]) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """Compare kept results with new ones: `python -m tests.golden.compare OUT` names each difference.
 
-Texts, names, counts, keys and their order in tables are equal; numbers agree to `RELATIVE` or `ABSOLUTE`. In three kinds
-of values less is asked:
+Texts, names, counts, keys and their order in tables are equal; numbers agree to `RELATIVE` or `ABSOLUTE`. In three
+kinds of values less is asked:
 
 - *Sentences* (warnings, notes, findings: the values of `SENTENCES`) are as many, and hold the same numbers; their
   words are not compared, because wording is improved on purpose.
@@ -28,7 +28,7 @@ from typing import Any
 from tests.golden.canonical import NUMBER
 
 RELATIVE, ABSOLUTE = 1e-6, 1e-9
-P_VALUES, P_ERROR = frozenset({"p", "adjusted_p"}), 1e-5
+P_VALUES, P_ERROR = frozenset({"p", "p_adjusted", "p_value"}), 1e-5
 """Names of p-values, and how well they agree: a saddle point is found to a few millionths, and processors differ."""
 SENTENCES = {
     *("warnings", "notes", "note", "sentences", "sentence", "limits", "skipped", "refused", "verdict", "why", "what"),
