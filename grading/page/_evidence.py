@@ -19,6 +19,7 @@ from grading.formats._common_parts import graded_passages, require_reached, requ
 from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._passages import Passage, read_passages
 from grading.formats._trec import Qrels, TrecRun, read_qrels, read_runs
+from grading.graders._relevance_judges import RELEVANCE_JUDGES
 from grading.scores._cover import BUDGET, outside, require_tau
 
 RATING = 4.0
@@ -42,7 +43,9 @@ class Sources:
     passages: Annotated[
         Path | None, typer.Option(metavar="PASSAGES", help="The passages; by default those that were graded.")
     ] = None
-    tau: Annotated[float | None, typer.Option(help="The least grade that counts; 4 for ratings, else 1.")] = None
+    tau: Annotated[
+        float | None, typer.Option(help="The least grade that counts; 4 for ratings, else 1 (umbrela: 2).")
+    ] = None
     k: Annotated[int, typer.Option("--k", min=1, help="Passages that count per query.")] = BUDGET
     rel: Annotated[int, typer.Option(help="The least official grade that is relevant.")] = 1
     interval: Interval = INTERVAL_LEVEL
@@ -223,6 +226,9 @@ def _texts_note(passages: Path | None) -> list[str]:
 
 
 def default_tau(graded: ReadGrades, record: Mapping[str, Any]) -> float:
-    """The tau where none is said: 4 of ratings up to 5, else 1."""
+    """The tau where none is said: that of a published judge, 4 of ratings up to 5, else 1."""
+    judge = RELEVANCE_JUDGES.get(str(record.get("grader")))
+    if judge is not None:
+        return float(judge.relevant)
     rated = record.get("grader") == "rating" or (not math.isnan(graded.highest) and graded.highest > 2)
     return RATING if rated else 1.0
