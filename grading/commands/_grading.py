@@ -79,6 +79,7 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Grade passages by a bank's questions with a model. Stops and resumes anywhere."""
+    _require_own_options(grading)
     _require_one_process(grading, engine)
     given = _read(bank, passages, grading, model.model)
     progress = Progress(quiet=quiet)
@@ -296,6 +297,18 @@ def asking_of(
 def assessor(settings: ModelSettings, batch: int) -> Assessor:
     """The assessor of a model's settings; built where it works."""
     return Assessor(load_language_model(settings), batch=batch)
+
+
+def _require_own_options(options: GraderOptions) -> None:
+    """Refuse options that only another grader than the chosen one reads."""
+    default = GraderOptions()
+    for grader, names in _OWN_OPTIONS.items():
+        for name in names:
+            value = getattr(options, name)
+            if grader != options.grader and value != getattr(default, name):
+                raise ValueError(
+                    f"--{name} {value}: --grader {options.grader} does not read it; wanted --grader {grader}"
+                )
 
 
 def _require_one_process(options: GraderOptions, engine: EngineOptions) -> None:

@@ -15,7 +15,14 @@ from examcore.console import Interval, Seed
 from grading._file_rows import PASSAGE, QUERY, FileRow, read_json_object, read_rows
 from grading._records import Sampling
 from grading.formats._bank_files import ALL, read_bank_questions
-from grading.formats._common_parts import graded_passages, require_reached, require_shared_passages
+from grading.formats._common_parts import (
+    graded_passages,
+    graded_questions,
+    lacking_queries,
+    require_judged_passages,
+    require_reached,
+    require_shared_passages,
+)
 from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._passages import Passage, read_passages
 from grading.formats._trec import Qrels, TrecRun, read_qrels, read_runs
@@ -119,6 +126,12 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
         require_tau(sources.tau)
         require_reached(grades, graded, sources.tau)
     bank, told = _bank(graded, sources.bank, _unchanged(record, "bank", notes))
+    if sources.bank is not None:
+        names = {query: tuple(asked) for query, asked in bank.items()}
+        lacking_queries(sources.bank, names, graded_questions(graded), grades)
+    official = read_qrels(sources.qrels) if sources.qrels else None
+    if sources.qrels and official and graded_passages(graded):
+        require_judged_passages(sources.qrels, official, graded, grades)
     systems = _systems(grades, sources, pool)
     if sources.runs and graded_passages(graded):
         require_shared_passages(sources.runs, systems.runs, grades, graded_passages(graded), k=sources.k)
@@ -130,7 +143,7 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
         systems=systems,
         bank=bank,
         texts={(one.query, one.id): one.text for one in pool},
-        official=read_qrels(sources.qrels) if sources.qrels else None,
+        official=official,
         notes=(*graded.notes, *notes, *told, *_texts_note(passages)),
     )
 
