@@ -340,6 +340,11 @@ def _read(bank: Path, passages: Path, options: GraderOptions, model: str) -> Giv
     if passages.suffix == ".sqlite":
         raise ValueError(f"{passages}: answers of a sitting; wanted --grader choices for them, or a file of passages")
     found = read_passages(passages)
+    if blank := next((one for one in found if not one.text.strip()), None):
+        raise ValueError(
+            f"{passages}: the article of {blank.system!r} on query {blank.query!r} is blank; wanted a text, or "
+            "--grader choices, which takes a blank one for no answer"
+        )
     faults: list[Fault] = []
     paired = pair(read_bank(bank, faults), found)
     if options.grader in KEYED and not keyed(paired.pairs):

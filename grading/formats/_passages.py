@@ -72,6 +72,8 @@ def read_passages(path: str | Path) -> list[Passage]:
         if texts.setdefault(key, one.text) != one.text:
             raise ValueError(f"{row.place}: passage {one.id!r} stands above with another text; wanted one text per id")
         found.append(one)
+    if not any(one.text.strip() for one in found):
+        raise ValueError(f"{path}: no row has a text; wanted a column {' or '.join(ARTICLE_TEXT)}")
     return list(dict.fromkeys(found))
 
 

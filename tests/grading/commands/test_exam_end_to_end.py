@@ -109,6 +109,12 @@ def test_a_sitting_that_cannot_be_read_is_refused(folder: Path) -> None:
     assert "answers.sqlite: answers of a sitting; wanted --grader choices" in refused(folder, *rating)
     (folder / "strange.csv").write_text("system,query,text\nA,moss,It grows.\n")
     strange = ("run", "exam.jsonl", "strange.csv", *MODEL, "--out", "read")
+    (folder / "textless.csv").write_text("system,query,words\nA,bread,It grows.\n")
+    textless = ("run", "exam.jsonl", "textless.csv", *MODEL, "--out", "read")
+    assert "textless.csv: no row has a text; wanted a column text or body" in refused(folder, *textless)
+    (folder / "half.csv").write_text("system,query,text\nA,bread,It grows.\nB,bread,\n")
+    half = ("run", "exam.jsonl", "half.csv", *rating[3:])
+    assert "half.csv: the article of 'B' on query 'bread' is blank; wanted a text" in refused(folder, *half)
     assert "passages: their queries (moss) are no topic or document of the exam's questions" in refused(
         folder, *strange
     )
