@@ -95,7 +95,9 @@ with other things, 3 to one that keeps to the subject alone and treats all of it
 _UMBRELA_STEPS = """
 Work in steps. Think of what a person who types this query wants to know. Rate how well the passage matches that (M).
 Rate how far the passage can be trusted (T). Weigh both by their importance and decide on the final score (O), a whole
-number from 0 to 3. Give no reasons and no code. Write each score on a line of its own, the last one as
+number from 0 to 3. Give no reasons and no code. Write three lines:
+M: number
+T: number
 ##final score: number"""
 _THOMAS = """You rate the quality of search results. Score how relevant the passage is for the query:
 2: highly relevant, of great help to whoever asks this
