@@ -119,8 +119,12 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
     graded, record = read_grades(grades), read_json_object(run) if run.is_file() else {}
     notes: list[str] = []
     passages = sources.passages or _unchanged(record, "passages", notes)
-    pool = read_passages(passages) if passages else []
-    if sources.passages is not None:
+    if passages is not None and passages.suffix == ".sqlite":
+        notes.append(f"The answers in {passages} are not shown; ragexam answers RUN --sheet FILE lists them.")
+        pool = []
+    else:
+        pool = read_passages(passages) if passages else []
+    if sources.passages is not None and pool:
         _require_texts(sources.passages, pool, graded)
     if sources.tau is not None:
         require_tau(sources.tau)

@@ -81,6 +81,10 @@ def test_the_free_text_answers_of_a_sitting_are_each_asked_their_own_question(fo
     for bank in ((), ("--bank", "exam.jsonl")):
         found = said(folder, "exam", "read/grades.jsonl", *bank)
         assert found["systems"]["box+own+icl0"]["per_query"] == {"bread": 0.5, "glass": 0.0}
+    said(folder, "report", "read")
+    page = (folder / "read" / "report.html").read_text(encoding="utf-8")
+    assert "The answers in answers.sqlite are not shown" in page
+    assert "box+own+icl0" in page
     table = [{"system": "box", "question_id": name, "answer": text} for name, text in REPLIES.items()]
     (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table))
     again = said(folder, "run", "exam.jsonl", "answers.jsonl", *MODEL, "--out", "read2")
