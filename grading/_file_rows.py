@@ -109,7 +109,7 @@ def column_of(rows: Sequence[FileRow], names: Sequence[str], wanted: str) -> str
     """The first of the names that any row has; `ValueError` where none does."""
     found = next((name for name in names if any(name in row.fields for row in rows)), None)
     if found is None:
-        raise ValueError(f"{rows[0].place}: no {' or '.join(names)} in any row; wanted {wanted}")
+        raise ValueError(f"{rows[0].place}: no {' or '.join(names)} with a value in any row; wanted {wanted}")
     return found
 
 

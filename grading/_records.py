@@ -13,6 +13,7 @@ from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, Indices, IntervalEstimate,
 
 Combine = Literal["or", "and"]
 Importance = Literal["vital", "okay"]
+Kind = Literal["question", "nugget"]
 QuestionKey = tuple[str, str]
 """A query and the id of one of its questions."""
 Bank = Mapping[str, Sequence[str]]
@@ -53,7 +54,8 @@ class BankQuestion:
     """An open question about a query, or a nugget of ARGUE.
 
     `answers` are its key, empty for a question that can only be rated; one of them suffices (`or`) or all are needed
-    (`and`). `subtopic` is the facet of the query that it belongs to.
+    (`and`). `subtopic` is the facet of the query that it belongs to. A `nugget` is a statement that a passage makes or
+    does not make, with no answer.
     """
 
     id: str
@@ -63,6 +65,7 @@ class BankQuestion:
     combine: Combine = "or"
     importance: Importance = "vital"
     subtopic: str = ""
+    kind: Kind = "question"
 
 
 @dataclass(frozen=True)

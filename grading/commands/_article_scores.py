@@ -136,9 +136,10 @@ def _require_common(questions: Bank, read: SystemAnswers, answers: Path, bank: P
         return
     if list(questions) == [ALL] and read.queries:
         raise ValueError(f"{bank}: names no queries, {answers} does; wanted a bank with a column query")
-    theirs, ours = next(iter(asked)), next(iter(questions))
+    (theirs, name), (ours, wanted) = next(iter(_keys(asked))), next(iter(_keys(questions)))
     raise ValueError(
-        f"{answers}: no question of it (query {theirs!r}) is in the bank (query {ours!r}); wanted its answers"
+        f"{answers}: no question of it (such as {name!r} of query {theirs!r}) is in the bank (such as {wanted!r} of "
+        f"query {ours!r}); wanted its answers"
     )
 
 
@@ -154,21 +155,27 @@ def _require_most(
     asked = _seen(read)
     if bank is not None:
         lacking_queries(bank, questions, _keys(asked), answers, "answer")
-        keys = _keys(questions)
-        for name, found in read.systems.items():
-            if keys.isdisjoint(_keys(found)):
-                query = next(iter(questions))
-                raise ValueError(
-                    f"{answers}: system {name!r} answers no question of {bank}; wanted some of query {query!r}"
-                )
+        _require_each(read, questions, answers, bank)
     if best is not None and gold is not None:
         known = _seen(best)
         lacking_queries(gold, known, _keys(asked), answers, "answer")
         lacking_queries(bank or answers, questions if bank else asked, _keys(known), gold, "answer")
+        _require_each(read, known, answers, gold)
 
 
-def _keys(bank: Mapping[str, Iterable[str]]) -> set[QuestionKey]:
-    return {(query, name) for query, names in bank.items() for name in names}
+def _require_each(read: SystemAnswers, wanted: Bank, answers: Path, where: Path) -> None:
+    """Refuse a system that answers none of the questions of `where`."""
+    keys = _keys(wanted)
+    for name, found in read.systems.items():
+        if keys.keys().isdisjoint(_keys(found)):
+            query = next(iter(wanted))
+            raise ValueError(
+                f"{answers}: system {name!r} answers no question of {where}; wanted some of query {query!r}"
+            )
+
+
+def _keys(bank: Mapping[str, Iterable[str]]) -> dict[QuestionKey, None]:
+    return {(query, name): None for query, names in bank.items() for name in names}
 
 
 def _gold(score: ExamScore, sampling: Sampling) -> dict[str, Any]:

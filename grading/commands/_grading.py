@@ -33,6 +33,7 @@ from examcore.console import AsJson, Quiet, interval_text, jsonable, show
 from grading._records import Sampling
 from grading.banks._bank_writing import read_topics
 from grading.commands._options import GraderOptions, ModelOptions, Resampling
+from grading.formats._answers import answers_as_passages
 from grading.formats._bank_files import read_bank
 from grading.formats._file_faults import Fault, in_words
 from grading.formats._passages import Paired, articles_of, keyed, pair, read_passages
@@ -45,24 +46,30 @@ from grading.graders._graders import (
     GradingOutcome,
     direct_relevance,
     grade_all,
+    published_judge,
     qa_grader,
     self_rating,
     summary,
     write_grades,
 )
+from grading.graders._relevance_judges import RELEVANCE_JUDGES
 from rag import EXAM_PROMPT_VERSION, ModelSettings, load_language_model, prepare_models
 from rag.engines import EngineOptions, open_engine
 from rag.servers import is_server
 
 _OWN_OPTIONS = {"qa": ("verify",), "relevance": ("scale", "shots"), "reader": ("threshold",)}
 """Options that concern one grader only."""
+WITHOUT_QUESTIONS = ("relevance", *RELEVANCE_JUDGES)
+"""Graders that are shown a query and no question."""
 KEYED = ("qa", "reader")
 """Graders that compare answers with a key."""
 
 
 def run(
     bank: Annotated[Path, typer.Argument(metavar="BANK", help="A question bank, or exam.jsonl for --grader choices.")],
-    passages: Annotated[Path, typer.Argument(metavar="PASSAGES", help="query, passage, text[, system], or chunks.")],
+    passages: Annotated[
+        Path, typer.Argument(metavar="PASSAGES", help="query, passage, text[, system]; chunks; answers.sqlite.")
+    ],
     model: ModelOptions,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for grades.jsonl and the replies.")],
     grading: GraderOptions,
@@ -72,6 +79,7 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Grade passages by a bank's questions with a model. Stops and resumes anywhere."""
+    _require_own_options(grading)
     _require_one_process(grading, engine)
     given = _read(bank, passages, grading, model.model)
     progress = Progress(quiet=quiet)
@@ -291,6 +299,18 @@ def assessor(settings: ModelSettings, batch: int) -> Assessor:
     return Assessor(load_language_model(settings), batch=batch)
 
 
+def _require_own_options(options: GraderOptions) -> None:
+    """Refuse options that only another grader than the chosen one reads."""
+    default = GraderOptions()
+    for grader, names in _OWN_OPTIONS.items():
+        for name in names:
+            value = getattr(options, name)
+            if grader != options.grader and value != getattr(default, name):
+                raise ValueError(
+                    f"--{name} {value}: --grader {options.grader} does not read it; wanted --grader {grader}"
+                )
+
+
 def _require_one_process(options: GraderOptions, engine: EngineOptions) -> None:
     """Refuse a grader or a batch that works in this process only, with workers elsewhere."""
     if engine != EngineOptions() and (options.batch > 1 or options.grader == "reader"):
@@ -313,16 +333,41 @@ def _command(
 
 def _read(bank: Path, passages: Path, options: GraderOptions, model: str) -> Given:
     """Read the files; raises `ValueError` or `OSError` in one line for what cannot be graded."""
-    found = read_passages(passages)
     if options.grader == "choices":
         exam = read_exam(bank)
+        found = answers_as_passages(passages, exam) if passages.suffix == ".sqlite" else read_passages(passages)
         return Given(articles_of(exam, found), exam, read_margin(options.margin, model))
+    if passages.suffix == ".sqlite":
+        raise ValueError(f"{passages}: answers of a sitting; wanted --grader choices for them, or a file of passages")
+    found = read_passages(passages)
+    if blank := next((one for one in found if not one.text.strip()), None):
+        raise ValueError(
+            f"{passages}: the article of {blank.system!r} on query {blank.query!r} is blank; wanted a text, or "
+            "--grader choices, which takes a blank one for no answer"
+        )
     faults: list[Fault] = []
     paired = pair(read_bank(bank, faults), found)
     if options.grader in KEYED and not keyed(paired.pairs):
         raise ValueError(f"{bank}: no question with passages has a key; wanted answers, or --grader rating")
-    queries = None if options.queries is None else {one.query: one.text for one in read_topics(options.queries)}
-    return Given(paired, queries=queries, notes=in_words(faults))
+    queries = _query_texts(options, paired)
+    notes = in_words(faults)
+    if queries is None and options.grader in WITHOUT_QUESTIONS:
+        notes.append("Queries are asked by their ids; --queries names a file of their texts (query,text).")
+    return Given(paired, queries=queries, notes=notes)
+
+
+def _query_texts(options: GraderOptions, paired: Paired) -> dict[str, str] | None:
+    """The texts of the queries to be asked; None without a file; `ValueError` where it lacks one of them."""
+    if options.queries is None:
+        return None
+    found = {one.query: one.text for one in read_topics(options.queries)}
+    asked = dict.fromkeys(one.passage.query for one in paired.pairs)
+    if lacking := [one for one in asked if one not in found]:
+        raise ValueError(
+            f"{options.queries}: has no text for {len(lacking)} of {len(asked)} queries (such as {lacking[0]!r}); "
+            "wanted one for each query that is graded"
+        )
+    return found
 
 
 @contextmanager
@@ -348,5 +393,7 @@ def _with_model(options: GraderOptions, asking: CachedAssessor, given: Given) ->
     if options.grader == "qa":
         return qa_grader(asking, options.verify)
     if options.grader == "rating":
-        return self_rating(asking)
+        return self_rating(asking, nuggets=any(one.question.kind == "nugget" for one in given.paired.pairs))
+    if options.grader in RELEVANCE_JUDGES:
+        return published_judge(asking, options.grader, given.queries)
     return direct_relevance(asking, options.scale, options.shots, given.queries)

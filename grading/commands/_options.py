@@ -22,7 +22,9 @@ Scores = Annotated[
     Path | None,
     typer.Option("--scores", metavar="FILE", help="Write system,topic,score, which leaderboard and power read."),
 ]
-Grader = Literal["qa", "rating", "relevance", "reader", "choices"]
+JudgeName = Literal["umbrela", "thomas", "faggioli", "faggioli-few", "helm", "sun", "sun-few"]
+"""The names of `RELEVANCE_JUDGES`."""
+Grader = Literal["qa", "rating", "relevance", "reader", "choices", JudgeName]
 
 
 @dataclass(frozen=True)
@@ -53,12 +55,12 @@ class ModelOptions:
 class GraderOptions:
     """What grades, and the settings of each grader."""
 
-    grader: Annotated[Grader, typer.Option(help="What grades.")] = "rating"
+    grader: Annotated[Grader, typer.Option(help="What grades, or a published judge by name.")] = "rating"
     limit: Annotated[int | None, typer.Option(min=1, help="Grade only the first so many pairs.")] = None
     verify: Annotated[Verify, typer.Option(help="qa: words, or model for answers that the words reject.")] = "words"
     scale: Annotated[Scale, typer.Option(help="relevance: the grades.")] = "yes-no"
     shots: Annotated[int, typer.Option(min=0, max=4, help="relevance: solved examples in the prompt.")] = 0
-    queries: Annotated[Path | None, typer.Option(help="relevance: query, text; else the ids are the texts.")] = None
+    queries: Annotated[Path | None, typer.Option(help="relevance, judges: query, text; else the ids.")] = None
     margin: Annotated[
         str | None, typer.Option(metavar="NATS|FILE", help="choices: what support has to exceed; or margin.json.")
     ] = None

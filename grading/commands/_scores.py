@@ -20,6 +20,7 @@ from grading.formats._common_parts import (
     graded_passages,
     graded_questions,
     lacking_queries,
+    require_judged_passages,
     require_level,
     require_parsed,
     require_reached,
@@ -209,6 +210,7 @@ def choose_tau(
         left_out = _leaderboard_notes(read, wanted)
     else:
         what, judged = "kappa", read_qrels(official)
+        require_judged_passages(official, judged, graded, grades)
         choice = choose_by_passages(graded, judged, sampling, rel=rel, folds=folds)
         left_out = _judged_notes(graded, judged)
     warnings = [*graded.notes, *_run_notes(read), *left_out, *few(choice.queries, "queries")]

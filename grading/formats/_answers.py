@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from examcore import shown_json
+from examcore import Exam, shown_json
 from grading._file_rows import QUERY, SYSTEM, FileRow, column_of, read_rows
 from grading._records import Bank
 from grading.formats._bank_files import ALL
+from grading.formats._passages import Passage
 
 CORRECT = ("correct", "score", "grade")
 QUESTION = ("question_id", "nugget_id", "item", "id", "question", "nugget")
@@ -67,6 +68,30 @@ def read_answers(path: str | Path, bank: Bank | None = None) -> SystemAnswers:
     )
 
 
+def answers_as_passages(path: Path, exam: Exam) -> list[Passage]:
+    """The free-text answers in the `answers.sqlite` of a sitting, each an article on its question by its system.
+
+    Raises `ValueError` for answers to another exam and where no system answered in free text.
+    """
+    from rag import AnswerStore
+
+    _require_file(path)
+    with AnswerStore(path) as store:
+        if store.exam != exam.hash:
+            raise ValueError(f"{path}: holds answers to exam {store.exam or 'none'}; wanted exam {exam.hash}")
+        written = store.free_text()
+        found = [
+            Passage(one.question, one.pipeline, one.reply, one.pipeline)
+            for one in store.answers()
+            if one.pipeline in written
+        ]
+    if not found:
+        raise ValueError(
+            f"{path}: no free-text answers; wanted a grid with answers: text, or a system with choices: false"
+        )
+    return found
+
+
 class _Answer(NamedTuple):
     place: str
     system: str
@@ -78,13 +103,18 @@ class _Answer(NamedTuple):
 def _of_store(path: Path) -> list[_Answer]:
     from rag import AnswerStore
 
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file; wanted an existing file")
+    _require_file(path)
     with AnswerStore(path) as store:
         found = [_Answer(str(path), one.pipeline, None, one.question, one.correct) for one in store.answers()]
     if not found:
         raise ValueError(f"{path}: has no answers; wanted at least one")
     return found
+
+
+def _require_file(path: Path) -> None:
+    """Refuse a missing file, which opening the store would create."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file; wanted an existing file")
 
 
 def _require_one_total(rows: Sequence[FileRow]) -> None:

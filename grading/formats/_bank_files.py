@@ -15,16 +15,19 @@ from typing import cast
 
 from examcore import check_format, json_kind, shown_json, write_lines
 from grading._file_rows import QUERY, FileRow, holds_json, read_json_records, read_rows
-from grading._records import BankQuestion, Combine, Importance, KeyAnswer
+from grading._records import BankQuestion, Combine, Importance, KeyAnswer, Kind
 from grading.formats._file_faults import Fault
 
 ID = ("id", "question_id", "nugget_id", "item")
 QUESTION = ("question", "question_text", "nugget", "nugget_text", "text", "stem")
 ANSWERS = ("answers", "gold_answers", "gold_answer", "correct_answer", "answer", "key")
+STATEMENT = ("nugget", "nugget_text")
+"""The names of `QUESTION` that hold a statement, if it has no answers and no question mark."""
 SUBTOPIC = ("subtopic", "subtopic_id", "facet", "facet_id")
 TEXT = ("text", "answer", "answer_text")
 DOCUMENTS = ("documents", "document_ids", "docs", "doc_ids", "docids", "citations", "references")
-NESTED = ("items", "questions", "nuggets", "nugget_bank")
+NUGGETS = ("nuggets", "nugget_bank")
+NESTED = ("items", "questions", *NUGGETS)
 GRADE = ("grade", "rating", "self_rating")
 GRADED = ("passage", "passage_id", "paragraph_id", "docid", "doc_id", "docno")
 """A line with names of both kinds is a grade of a passage, not a question."""
@@ -98,7 +101,10 @@ def bank_of(rows: Iterable[FileRow], faults: list[Fault] | None = None) -> tuple
 
 
 def write_bank(path: str | Path, bank: Iterable[BankQuestion]) -> None:
-    """Write a bank as JSON lines: `id, query, question, answers, combine, importance, subtopic` per line."""
+    """Write a bank as JSON lines: `id, query, question, answers, combine, importance, subtopic` per line.
+
+    A nugget stands under `nugget` instead of `question`.
+    """
     if not str(path).endswith(".jsonl"):
         raise ValueError(f"{path}: wanted a name that ends in .jsonl for a bank")
     write_lines(path, map(bank_fields, bank))
@@ -110,22 +116,27 @@ def bank_fields(question: BankQuestion) -> dict[str, object]:
         {"text": one.text, "documents": sorted(one.documents)} if one.documents else one.text
         for one in question.answers
     ]
-    return {**vars(question), "answers": answers}
+    name = "question" if question.kind == "question" else "nugget"
+    fields = {name if one == "question" else one: value for one, value in vars(question).items() if one != "kind"}
+    return {**fields, "answers": answers}
 
 
 def question_of(
     row: FileRow, taken: Mapping[str, Container[str]] | None = None, faults: list[Fault] | None = None
 ) -> BankQuestion:
     """The question of one flat record; `ValueError` and `faults` as for `read_bank`; `taken` are ids by query."""
-    query, question = text_of(row, QUERY), text_of(row, QUESTION)
+    query, question, answers = text_of(row, QUERY), text_of(row, QUESTION), tuple(_answers(row))
+    is_statement = row.present(QUESTION) in STATEMENT and not answers and not question.endswith("?")
+    kind: Kind = "nugget" if is_statement else "question"
     return BankQuestion(
         id=own_or_made_id(row, query, question, (taken or {}).get(query, ())),
         query=query,
         question=question,
-        answers=tuple(_answers(row)),
+        answers=answers,
         combine=cast(Combine, _one_of(row, "combine", ("or", "and"))),
         importance=cast(Importance, _one_of(row, "importance", ("vital", "okay"), faults)),
         subtopic=text_of(row, SUBTOPIC, ""),
+        kind=kind,
     )
 
 
@@ -197,7 +208,10 @@ def _nested(row: FileRow, name: str) -> Iterator[FileRow]:
         place = f"{row.place}, {name} {number}"
         if not isinstance(item, dict | str):
             raise ValueError(f"{place}: found JSON {json_kind(item)}; wanted an object or a text")
-        yield FileRow(place, {**shared, **({"question": item} if isinstance(item, str) else item)})
+        fields = {"text": item} if isinstance(item, str) else item
+        if name in NUGGETS and FileRow(place, fields).present(QUESTION) == "text":
+            fields = {("nugget" if one == "text" else one): value for one, value in fields.items()}
+        yield FileRow(place, {**shared, **fields})
 
 
 def _with_answers(row: FileRow) -> FileRow:

@@ -34,6 +34,18 @@ def require_level(path: Path, qrels: Qrels, level: int, option: str = "--rel") -
         raise ValueError(f"{path}: the highest grade is {highest}; wanted one of {level} or more ({option})")
 
 
+def require_judged_passages(path: Path, qrels: Qrels, graded: ReadGrades, where: Path) -> None:
+    """Refuse qrels that judge none of the passages that are graded in `where`."""
+    known = graded_passages(graded)
+    if not any(passage in qrels.get(query, ()) for query, passages in known.items() for passage in passages):
+        (query, judged), (ours, passages) = next(iter(qrels.items())), next(iter(known.items()))
+        raise ValueError(
+            f"{path}: none of its {sum(map(len, qrels.values()))} judgements (such as of {next(iter(judged))!r} of "
+            f"query {query!r}) is of a passage graded in {where}; wanted some, such as of {passages[0]!r} of query "
+            f"{ours!r}"
+        )
+
+
 def require_shared_questions(path: Path, graded: ReadGrades, bank: Collection[QuestionKey], where: str) -> None:
     """Refuse grades none of which is of a question of the bank from `where`."""
     if not any((one.query, one.question) in bank for one in graded.grades):

@@ -15,11 +15,13 @@ from typing import NamedTuple
 from examcore import Exam, Question
 from grading._file_rows import QUERY, SYSTEM, FileRow, read_rows
 from grading._records import BankQuestion, KeyAnswer
-from grading.formats._bank_files import by_query
+from grading.formats._bank_files import ALL, by_query
 
 PASSAGE = ("passage_id", "paragraph_id", "docid", "doc_id", "docno", "id", "passage")
 TEXT = ("text", "body", "content", "contents", "passage_text", "segment", "passage")
 """Names of columns; where a table has several (an id and its text), the first one counts."""
+ARTICLE_TEXT = (*TEXT, "article", "report", "response", "answer")
+"""Names of the text of a system's article or answer."""
 CHUNK = ("document_id", "start", "end")
 """Fields that mark a line as a passage of a corpus, which belongs to no query."""
 
@@ -57,8 +59,10 @@ class Paired(NamedTuple):
 def read_passages(path: str | Path) -> list[Passage]:
     """Read passages `query, passage, text[, system]` (JSON lines, CSV or TSV, each optionally .gz), or corpus chunks.
 
-    Names that other tools use are understood (`QUERY`, `PASSAGE` and so on). Raises `ValueError` (file:line,
-    found, wanted) for a missing column, a blank text, and one id with two texts for the same query and system.
+    Names that other tools use are understood (`QUERY`, `PASSAGE` and so on). A row with a system and without an id is
+    that system's article, or its answer to a question (`question_id` for the query), which may be blank. Raises
+    `ValueError` (file:line, found, wanted) for a missing column, a blank text, and one id with two texts for the same
+    query and system.
     """
     texts: dict[tuple[str, str, str], str] = {}
     found = []
@@ -68,6 +72,8 @@ def read_passages(path: str | Path) -> list[Passage]:
         if texts.setdefault(key, one.text) != one.text:
             raise ValueError(f"{row.place}: passage {one.id!r} stands above with another text; wanted one text per id")
         found.append(one)
+    if not any(one.text.strip() for one in found):
+        raise ValueError(f"{path}: no row has a text; wanted a column {' or '.join(ARTICLE_TEXT)}")
     return list(dict.fromkeys(found))
 
 
@@ -93,25 +99,30 @@ def pair(bank: Sequence[BankQuestion], passages: Iterable[Passage]) -> Paired:
 def articles_of(exam: Exam, passages: Sequence[Passage]) -> Paired:
     """Each question with each article of its query; an article is all passages of one system, or one passage.
 
-    A question's query is its `metadata.query`, its topic or its document: the first of them that the passages know.
-    Raises `ValueError` when they know none.
+    A question's query is its `metadata.query`, its topic, its document or itself: the first of them that the passages
+    know. The grades of articles on single questions are of the query that the exam has as a bank, the question's topic.
+    Raises `ValueError` when the passages know none.
     """
     found: dict[tuple[str, str], list[Passage]] = {}
     for one in passages:
         found.setdefault((one.query, one.system or one.id), []).append(one)
     known = {query for query, _ in found}
     queries = _queries(exam, known)
-    asked = [
-        BankQuestion(one.id, queries[one.id], one.stem, (KeyAnswer(one.answer),), subtopic=one.topic)
-        for one in exam.questions
-    ]
+    has_topics = all(one.topic for one in exam.questions)
+    asked: dict[str, list[BankQuestion]] = {}
+    for question in exam.questions:
+        query = queries[question.id]
+        named = query if query != question.id else question.topic if has_topics else ALL
+        key = (KeyAnswer(question.answer),)
+        asked.setdefault(query, []).append(
+            BankQuestion(question.id, named, question.stem, key, subtopic=question.topic)
+        )
     pairs = [
-        PassageQuestion(question, Passage(query, name, "\n\n".join(one.text for one in texts), texts[0].system))
+        PassageQuestion(one, Passage(query, name, "\n\n".join(one.text for one in texts), texts[0].system))
         for (query, name), texts in found.items()
-        for question in asked
-        if question.query == query
+        for one in asked.get(query, ())
     ]
-    wanted = set(queries.values())
+    wanted = set(asked)
     return Paired(tuple(pairs), tuple(sorted(known - wanted)), tuple(sorted(wanted - known)), articles=found)
 
 
@@ -134,6 +145,9 @@ def pooled(passages: Iterable[Passage], queries: Iterable[str]) -> list[Passage]
 
 
 def _passage(row: FileRow) -> Passage:
+    system = row.first_text(SYSTEM, "")
+    if row.present(PASSAGE) is None and system:
+        return Passage(row.first_text((*QUERY, "question_id")), system, row.first_text(ARTICLE_TEXT, ""), system)
     name = row.first_text(PASSAGE)
     told = [one for one in TEXT if one != row.present(PASSAGE)]
     text = row.first_text(told)
@@ -141,7 +155,7 @@ def _passage(row: FileRow) -> Passage:
         raise ValueError(f"{row.place}: text is blank; wanted the passage")
     is_chunk = all(one in row.fields for one in CHUNK) and "query" not in row.fields
     query = "" if is_chunk else row.first_text(QUERY)
-    return Passage(query, name, text, row.first_text(SYSTEM, ""))
+    return Passage(query, name, text, system)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -154,6 +168,7 @@ def _queries(exam: Exam, known: set[str]) -> dict[str, str]:
         lambda one: str(one.metadata.get("query", "")),
         lambda one: one.topic,
         lambda one: one.document_id,
+        lambda one: one.id,
     )
     for way in ways:
         found = {one.id: way(one) for one in exam.questions}
@@ -161,6 +176,6 @@ def _queries(exam: Exam, known: set[str]) -> dict[str, str]:
             return found
     shown = ", ".join(sorted(known)[:3])
     raise ValueError(
-        f"passages: their queries ({shown or 'none'}) are no topic or document of the exam's questions; "
-        "wanted query = topic, document id or metadata.query of questions"
+        f"passages: their queries ({shown or 'none'}) are no topic or document of the exam's questions, "
+        "nor a question; wanted query = topic, document id, metadata.query or id of questions"
     )

@@ -68,15 +68,17 @@ def choice_reader(asking: CachedAssessor, exam: Exam, articles: Paired, margin: 
     def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         for start in range(0, len(pairs), TOGETHER):
             group = [
-                (questions[one.question.id], one.passage, articles.articles[one.passage.query, one.passage.id])
-                for one in pairs[start : start + TOGETHER]
+                (pair, [one for one in articles.articles[pair.passage.query, pair.passage.id] if one.text.strip()])
+                for pair in pairs[start : start + TOGETHER]
             ]
+            asked = [questions[pair.question.id] for pair, _ in group]
             # Each question without a passage, and with each passage of the article.
-            texts = [("", *(one.text for one in passages)) for _, _, passages in group]
-            tasks = [choice_task(one, text) for (one, _, _), some in zip(group, texts, strict=True) for text in some]
-            found = asking.scored(tasks)
-            for one, some in zip(group, texts, strict=True):
-                yield _graded(*one, [next(found) for _ in some], margin)
+            texts = [("", *(one.text for one in passages)) for _, passages in group]
+            found = asking.scored(
+                [choice_task(one, text) for one, some in zip(asked, texts, strict=True) for text in some]
+            )
+            for question, (pair, passages), some in zip(asked, group, texts, strict=True):
+                yield _graded(question, pair, passages, [next(found) for _ in some], margin)
 
     settings = {"prompt": EXAM_PROMPT_VERSION, "normalization": NORMALIZATION, "margin": margin}
     return Grader("choices", settings, grade)
@@ -84,7 +86,7 @@ def choice_reader(asking: CachedAssessor, exam: Exam, articles: Paired, margin: 
 
 def _graded(
     question: Question,
-    article: Passage,
+    pair: PassageQuestion,
     passages: Sequence[Passage],
     found: Sequence[ChoiceLikelihoods],
     margin: float,
@@ -92,7 +94,7 @@ def _graded(
     cut = sum(one.cut for one in found)
 
     def result(grade: float, answer: str, reply: str, rule: str) -> GraderResult:
-        return GraderResult(Grade(article.query, article.id, question.id, grade, answer, reply), rule, cut)
+        return GraderResult(Grade(pair.question.query, pair.passage.id, question.id, grade, answer, reply), rule, cut)
 
     lost = next((one.likelihoods for one in found if isinstance(one.likelihoods, NoReply)), None)
     if lost is not None:
@@ -100,7 +102,8 @@ def _graded(
     closed, *read = [one.likelihoods for one in found if not isinstance(one.likelihoods, NoReply)]
     chosen = supported(closed.sums, read, question.choices, margin)
     if chosen.choice is None:
-        return result(0.0, "", f"no passage supports a choice (at most {chosen.support:.3f} nats)", ABSTAINED)
+        most = f" (at most {chosen.support:.3f} nats)" if read else "; the article is empty"
+        return result(0.0, "", f"no passage supports a choice{most}", ABSTAINED)
     is_right = chosen.choice == question.key
     reply = f"passage {passages[chosen.passage].id} supports it by {chosen.support:.3f} nats"
     return result(float(is_right), question.choices[chosen.choice], reply, RIGHT if is_right else WRONG)

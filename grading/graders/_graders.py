@@ -19,22 +19,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from examcore import IntervalEstimate, NoReply, Prompt, ReportProgress, write_lines
-from grading._records import SAMPLING, BankQuestion, Grade, Sampling
+from grading._records import SAMPLING, BankQuestion, Grade, Kind, Sampling
 from grading.formats._passages import PassageQuestion, keyed
 from grading.graders._assessor import TOGETHER, AssessorReply, CachedAssessor, PassagePrompt
 from grading.graders._prompts import (
     EXAMPLES,
+    NUGGET_VERSION,
     QA_VERSION,
     RATING_VERSION,
     RELEVANCE_VERSION,
     VERIFY_VERSION,
     Scale,
     Verify,
+    nugget_prompt,
     qa_prompt,
     rating_prompt,
     relevance_prompt,
     verify_prompt,
 )
+from grading.graders._relevance_judges import JUDGE_PROMPTS_VERSION, RELEVANCE_JUDGES, WORD_TOKENS
 from grading.graders._reply_parsing import (
     UNPARSED,
     Parsed,
@@ -48,8 +51,6 @@ from grading.graders._verification import is_correct, polarity
 
 NO_REPLY = "no reply"
 MATCH, NO_MATCH, VERIFIED = "match", "no match", "verified"
-FEW = 8
-"""Tokens of a reply that is one word or number."""
 RATING_TOKENS = 16
 """Tokens of a rating, with room for a short remark."""
 ANSWER_TOKENS = 48
@@ -62,6 +63,9 @@ UNPARSED_SHOWN = 5
 """Unparsed replies that the summary shows."""
 REPLY_SHOWN = 200
 """Characters of each that are shown."""
+
+
+_RATED_BY: Mapping[Kind, Callable[[str, str], Prompt]] = {"question": rating_prompt, "nugget": nugget_prompt}
 
 
 class GraderResult(NamedTuple):
@@ -86,15 +90,18 @@ class Grader:
     gradable: Callable[[Sequence[PassageQuestion]], list[PassageQuestion]] = list
 
 
-def self_rating(asking: CachedAssessor) -> Grader:
-    """The model rates from 0 to 5 how well the passage answers (EXAM++, section 4.2.2)."""
+def self_rating(asking: CachedAssessor, nuggets: bool = False) -> Grader:
+    """The model rates from 0 to 5 how well the passage answers a question, or states a nugget (EXAM++, section 4.2.2).
+
+    `nuggets` says that there are some, so that the settings name their prompt.
+    """
 
     def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        asked = (_asked(one, rating_prompt, RATING_TOKENS) for one in pairs)
+        asked = (_asked(one, _RATED_BY[one.question.kind], RATING_TOKENS) for one in pairs)
         for one, reply in zip(pairs, asking.replies(asked), strict=True):
             yield _graded(one, reply, parse_rating)
 
-    return Grader("rating", {"prompt": RATING_VERSION}, grade)
+    return Grader("rating", {"prompt": RATING_VERSION, **({"nugget_prompt": NUGGET_VERSION} if nuggets else {})}, grade)
 
 
 def qa_grader(asking: CachedAssessor, verify: Verify = "words") -> Grader:
@@ -122,15 +129,39 @@ def direct_relevance(
     `queries` maps a query's id to its text, which is otherwise the id; `shots` is the number of solved examples. Each
     passage is graded once per query.
     """
+
+    def prompt(query: str, passage: str) -> Prompt:
+        return relevance_prompt(query, passage, scale, EXAMPLES[:shots])
+
+    parse = parse_yes_no if scale == "yes-no" else parse_level
+    settings = {"prompt": RELEVANCE_VERSION, "scale": scale, "shots": shots}
+    return _without_questions(asking, RELEVANCE, settings, prompt, parse, WORD_TOKENS, queries)
+
+
+def published_judge(asking: CachedAssessor, name: str, queries: Mapping[str, str] | None = None) -> Grader:
+    """A judge of relevance under its name in `RELEVANCE_JUDGES`; `queries` as for `direct_relevance`."""
+    judge = RELEVANCE_JUDGES[name]
+    settings = {"prompt": JUDGE_PROMPTS_VERSION, "source": judge.source, "scale": f"0-{judge.highest}"}
+    return _without_questions(asking, name, settings, judge.prompt, judge.parse, judge.max_tokens, queries)
+
+
+def _without_questions(
+    asking: CachedAssessor,
+    name: str,
+    settings: Mapping[str, object],
+    prompt: Callable[[str, str], Prompt],
+    parse: Callable[[str], Parsed],
+    max_tokens: int,
+    queries: Mapping[str, str] | None,
+) -> Grader:
+    """A grader that is shown a query and a passage, each pair once."""
     texts = queries or {}
 
     def asked(pair: PassageQuestion) -> PassagePrompt:
         one = pair.passage
-        prompt = relevance_prompt(texts.get(one.query, one.query), one.text, scale, EXAMPLES[:shots])
-        return PassagePrompt(one.id, prompt, one.text, FEW)
+        return PassagePrompt(one.id, prompt(texts.get(one.query, one.query), one.text), one.text, max_tokens)
 
     def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        parse = parse_yes_no if scale == "yes-no" else parse_level
         for one, reply in zip(pairs, asking.replies(map(asked, pairs)), strict=True):
             question = BankQuestion(RELEVANCE, one.passage.query, "")
             yield _graded(PassageQuestion(question, one.passage), reply, parse)
@@ -138,7 +169,7 @@ def direct_relevance(
     def once(pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
         return list({(one.passage.query, one.passage.id): one for one in pairs}.values())
 
-    return Grader(RELEVANCE, {"prompt": RELEVANCE_VERSION, "scale": scale, "shots": shots}, grade, once)
+    return Grader(name, settings, grade, once)
 
 
 class GradingOutcome(NamedTuple):
@@ -248,7 +279,7 @@ def _verified(
     rejected = [place for place, one in enumerate(found) if one.rule == NO_MATCH]
     grades = [found[place].grade for place in rejected]
     prompts = [verify_prompt(questions[(one.query, one.question)], one.answer) for one in grades]
-    asked = [PassagePrompt(one.question, prompt, "", FEW) for one, prompt in zip(grades, prompts, strict=True)]
+    asked = [PassagePrompt(one.question, prompt, "", WORD_TOKENS) for one, prompt in zip(grades, prompts, strict=True)]
     for place, reply in zip(rejected, asking.replies(asked), strict=True):
         found[place] = _second(found[place], reply)
     return found

@@ -13,6 +13,7 @@ from grading._records import BankQuestion
 
 QA_VERSION = "qa-1"
 RATING_VERSION = "rating-1"
+NUGGET_VERSION = "nugget-rating-1"
 VERIFY_VERSION = "verify-1"
 RELEVANCE_VERSION = "relevance-1"
 
@@ -63,6 +64,15 @@ _RATING = """Rate how well the text below, taken by itself, answers the question
 0: nothing in it helps to answer
 Use only what the text says. Reply with one number from 0 to 5."""
 
+_NUGGET = """Rate how well the text below, taken by itself, states the fact.
+5: it states the fact clearly and in full
+4: it states nearly all of it; a detail is missing
+3: it states a part of it, or states it loosely
+2: it touches on it, and much is missing or different
+1: it hardly hints at it
+0: it says nothing of it
+Use only what the text says. Reply with one number from 0 to 5."""
+
 _QA = (
     "Answer the question with what the text below says, and nothing else. Give the shortest complete answer, in the "
     "words of the text where possible. If the text does not hold the answer, reply: unanswerable"
@@ -79,6 +89,11 @@ Reply with one number: 0, 1 or 2."""
 def rating_prompt(question: str, passage: str) -> Prompt:
     """Ask how well a passage answers a question, from 0 to 5."""
     return Prompt(user=f"{_RATING}\n\n{_text(passage)}\n\nQuestion: {question}", reply="Rating:")
+
+
+def nugget_prompt(nugget: str, passage: str) -> Prompt:
+    """Ask how fully a passage states a nugget, from 0 to 5 (the scale of RUBRIC's nuggets, Farzi and Dietz 2024)."""
+    return Prompt(user=f"{_NUGGET}\n\n{_text(passage)}\n\nFact: {nugget}", reply="Rating:")
 
 
 def qa_prompt(question: str, passage: str) -> Prompt:

@@ -33,6 +33,11 @@ _OUT_OF = re.compile(r"(?:/|\bout of)\s*\Z", re.IGNORECASE)
 _OF = re.compile(r"\s*(?:/|out of)\s*(\d+)", re.IGNORECASE)
 _SCALE = re.compile(r"(?<![\w.])0\s*(?:to|-|–)\s*[1-5](?![\w.]\w)", re.IGNORECASE)
 """The scale itself ("from 0 to 5"), which is no rating."""
+_FINAL = re.compile(
+    r"(?:\b(?:final|overall)[ _]score|\bo)\b[^\w-]*(?:[mto]\b[^\w-]*)?(?:is\b[^\w-]*)?(-?\d+(?:[.,]\d+)?)(?![.,]?\w)",
+    re.IGNORECASE,
+)
+"""The final score of several, under its name or its letter ("##final score: 2", "O: 2", "Final score (O): 2")."""
 _TURNS = re.compile(r"<\|[^|>]*\|>|</?s>|<pad>")
 
 
@@ -92,6 +97,22 @@ def parse_level(reply: str, top: int = 2) -> Parsed:
     if found is None or found.group() not in map(str, range(top + 1)) or _on_another_scale(text[found.end() :], top):
         return UNPARSED
     return Parsed(float(found.group()), "number")
+
+
+def parse_final_score(reply: str, top: int = 3) -> Parsed:
+    """The last score called final, overall or O, or the only number of a reply; anything else is unparsed.
+
+    "M: 3, T: 2, O: 2" and "##final score: 2" are 2; three numbers without a name are no score, nor is one above `top`.
+    """
+    text = cleaned(reply)
+    named = list(_FINAL.finditer(text))
+    numbers = list(_NUMBER.finditer(_SCALE.sub("", text)))
+    if not named:
+        return parse_level(text, top) if len(numbers) == 1 else UNPARSED
+    score = named[-1].group(1)
+    if score not in map(str, range(top + 1)) or _on_another_scale(text[named[-1].end() :], top):
+        return UNPARSED
+    return Parsed(float(score), "final score")
 
 
 def cleaned(reply: str) -> str:

@@ -15,10 +15,18 @@ from examcore.console import Interval, Seed
 from grading._file_rows import PASSAGE, QUERY, FileRow, read_json_object, read_rows
 from grading._records import Sampling
 from grading.formats._bank_files import ALL, read_bank_questions
-from grading.formats._common_parts import graded_passages, require_reached, require_shared_passages
+from grading.formats._common_parts import (
+    graded_passages,
+    graded_questions,
+    lacking_queries,
+    require_judged_passages,
+    require_reached,
+    require_shared_passages,
+)
 from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._passages import Passage, read_passages
 from grading.formats._trec import Qrels, TrecRun, read_qrels, read_runs
+from grading.graders._relevance_judges import RELEVANCE_JUDGES
 from grading.scores._cover import BUDGET, outside, require_tau
 
 RATING = 4.0
@@ -42,7 +50,9 @@ class Sources:
     passages: Annotated[
         Path | None, typer.Option(metavar="PASSAGES", help="The passages; by default those that were graded.")
     ] = None
-    tau: Annotated[float | None, typer.Option(help="The least grade that counts; 4 for ratings, else 1.")] = None
+    tau: Annotated[
+        float | None, typer.Option(help="The least grade that counts; 4 for ratings, else 1 (umbrela: 2).")
+    ] = None
     k: Annotated[int, typer.Option("--k", min=1, help="Passages that count per query.")] = BUDGET
     rel: Annotated[int, typer.Option(help="The least official grade that is relevant.")] = 1
     interval: Interval = INTERVAL_LEVEL
@@ -109,13 +119,23 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
     graded, record = read_grades(grades), read_json_object(run) if run.is_file() else {}
     notes: list[str] = []
     passages = sources.passages or _unchanged(record, "passages", notes)
-    pool = read_passages(passages) if passages else []
-    if sources.passages is not None:
+    if passages is not None and passages.suffix == ".sqlite":
+        notes.append(f"The answers in {passages} are not shown; ragexam answers RUN --sheet FILE lists them.")
+        pool = []
+    else:
+        pool = read_passages(passages) if passages else []
+    if sources.passages is not None and pool:
         _require_texts(sources.passages, pool, graded)
     if sources.tau is not None:
         require_tau(sources.tau)
         require_reached(grades, graded, sources.tau)
     bank, told = _bank(graded, sources.bank, _unchanged(record, "bank", notes))
+    if sources.bank is not None:
+        names = {query: tuple(asked) for query, asked in bank.items()}
+        lacking_queries(sources.bank, names, graded_questions(graded), grades)
+    official = read_qrels(sources.qrels) if sources.qrels else None
+    if sources.qrels and official and graded_passages(graded):
+        require_judged_passages(sources.qrels, official, graded, grades)
     systems = _systems(grades, sources, pool)
     if sources.runs and graded_passages(graded):
         require_shared_passages(sources.runs, systems.runs, grades, graded_passages(graded), k=sources.k)
@@ -127,7 +147,7 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
         systems=systems,
         bank=bank,
         texts={(one.query, one.id): one.text for one in pool},
-        official=read_qrels(sources.qrels) if sources.qrels else None,
+        official=official,
         notes=(*graded.notes, *notes, *told, *_texts_note(passages)),
     )
 
@@ -223,6 +243,9 @@ def _texts_note(passages: Path | None) -> list[str]:
 
 
 def default_tau(graded: ReadGrades, record: Mapping[str, Any]) -> float:
-    """The tau where none is said: 4 of ratings up to 5, else 1."""
+    """The tau where none is said: that of a published judge, 4 of ratings up to 5, else 1."""
+    judge = RELEVANCE_JUDGES.get(str(record.get("grader")))
+    if judge is not None:
+        return float(judge.relevant)
     rated = record.get("grader") == "rating" or (not math.isnan(graded.highest) and graded.highest > 2)
     return RATING if rated else 1.0

@@ -47,6 +47,9 @@ class WordSeeker:
         if "Reply with JSON" in prompt.user:
             subject = re.findall(r"'([^']*)'", prompt.user)[-1]
             return json.dumps({"questions": [f"Which {word} has {subject}?" for word in ("use", "cost", "use")]})
+        if "##final score" in prompt.user:
+            ((query, passage),) = re.findall(r"Query: (.*)\nPassage: (.*)", prompt.user)
+            return f"M: 2\nT: 3\n##final score: {round(3 * _found(query, passage))}"
         if prompt.reply == "Judgement:":
             *_, query, passage = re.findall(r"(?:Query|Passage): (.*)", prompt.user)
             return "Yes." if _found(query, passage) > 0.5 else "No."

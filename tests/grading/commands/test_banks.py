@@ -124,6 +124,34 @@ def test_each_grader_says_what_it_decided_by(place: Path) -> None:
     assert set(grades(place / "relevance")) == {("p1", "relevance"), ("p2", "relevance")}
 
 
+def test_a_published_judge_is_asked_the_texts_of_queries_once_a_passage(place: Path, tmp_path: Path) -> None:
+    texts = {"skin": "outer layer of the skin", "tides": "ocean tides raised by winds"}
+    topics = lines(tmp_path / "topics.txt", *({"query": query, "text": text} for query, text in texts.items()))
+    words = ("grade", "run", str(topics), str(place / "passages.jsonl"), *MODEL, "--grader", "umbrela")
+    told = result(*words, "--queries", str(topics), "--out", str(place / "umbrela"))
+    assert grades(place / "umbrela") == {("p1", "relevance"): 3, ("p2", "relevance"): 0, ("p3", "relevance"): 2}
+    assert (told["rules"], told["settings"]["scale"]) == ({"final score": 3}, "0-3")
+    qrels = here("grade", "qrels", str(place / "umbrela" / "grades.jsonl")).stdout
+    assert qrels == "skin 0 p1 3\nskin 0 p2 0\ntides 0 p3 2\n"
+    assert "note: Queries are asked by their ids" in here(*words, "--out", str(tmp_path / "ids")).stderr
+    few = lines(tmp_path / "few.jsonl", {"query": "skin", "text": texts["skin"]})
+    with pytest.raises(ValueError, match=r"few.jsonl: has no text for 1 of 2 queries \(such as 'tides'\); wanted one"):
+        here(*words, "--queries", str(few), "--out", str(tmp_path / "out"))
+
+
+def test_a_bank_of_nuggets_is_rated_by_a_prompt_of_its_own(place: Path, tmp_path: Path) -> None:
+    bank = lines(tmp_path / "nuggets.jsonl", {"qid": "skin", "nuggets": [{"text": "The outer layer is the epidermis"}]})
+    words = ("grade", "run", str(bank), str(place / "passages.jsonl"), *MODEL, "--out", str(tmp_path / "out"))
+    log = tmp_path / "asked.log"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSESSOR_LOG", str(log))
+        told = result(*words)
+    assert told["settings"] == {"prompt": "rating-1", "nugget_prompt": "nugget-rating-1"}
+    asked = [json.loads(line) for line in log.read_text().splitlines()]
+    assert len(asked) == told["n"] == 2
+    assert all(one.endswith("Fact: The outer layer is the epidermis") and "question" not in one for one in asked)
+
+
 def test_the_exam_that_pipelines_sit_grades_articles_of_systems(place: Path) -> None:
     questions = [
         Question("e1", "What lifts bread?", ("yeast", "sand"), 0, topic="bread"),
@@ -345,6 +373,8 @@ def test_the_passages_whose_label_changes_are_listed(tmp_path: Path) -> None:
     [
         (("--grader", "choices"), r"bank.jsonl:1: choices"),
         (("--workers", "2", "--batch", "4"), "--batch 4: found with --engine or --workers; wanted one of them"),
+        (("--grader", "helm", "--shots", "2"), "--shots 2: --grader helm does not read it; wanted --grader relevance"),
+        (("--verify", "model"), "--verify model: --grader rating does not read it; wanted --grader qa"),
         (("--engine", "cloud"), "--engine cloud: unknown; wanted local or ray"),
         (("--model", "nowhere/at all"), "model nowhere/at all: no such folder"),
         (("--queries", "nowhere.csv", "--grader", "relevance"), r"nowhere\.csv: no such file"),

@@ -152,6 +152,19 @@ def test_a_threshold_adds_the_kappa_of_relevant_or_not(call: Call) -> None:
         assert message in err
 
 
+def test_the_counts_of_exam_plus_plus_table_4_have_one_kappa(call: Call) -> None:
+    """The four counts of its Table 4, ratings from 4 and below against official grades from 1 and below: .37."""
+    cells = [(4, 1, 1910), (5, 0, 1117), (3, 3, 880), (0, 0, 2445)]
+    rows = [(rating, grade) for rating, grade, count in cells for _ in range(count)]
+    grades = "".join(f"t,d{at},q,{rating}\n" for at, (rating, _) in enumerate(rows))
+    Path("grades.csv").write_text(f"query,passage,question,rating\n{grades}")
+    Path("official.qrels").write_text("".join(f"t 0 d{at} {grade}\n" for at, (_, grade) in enumerate(rows)))
+    assert call("qrels", "grades.csv", "--tau", "4", "--out", "exam.qrels")[0] == 0
+    found = answer(call, "agreement", "official.qrels", "exam.qrels", "--threshold", "1")
+    assert found["n"] == 6352
+    assert found["kappa_binary"]["estimate"] == pytest.approx(0.3676, abs=5e-5)
+
+
 def test_a_grade_for_all_leaves_agreement_undefined(call: Call) -> None:
     Path("a.qrels").write_text("1 0 a 1\n1 0 b 1\n")
     found = answer(call, "agreement", "a.qrels", "a.qrels")

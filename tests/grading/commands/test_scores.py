@@ -400,6 +400,8 @@ def test_files_that_have_nothing_in_common_are_refused_and_not_scored_0(folder: 
         "none.csv": "query,passage,question,grade\nq1,p1,r1,\nq2,p1,r4,nan\n",
         "other.run": "q1 Q0 e1 1 2.0 other\nq1 Q0 e2 2 1.0 other\n",
         "q.qrels": "q1 0 p1 1\nq1 0 p2 0\nq2 0 p1 1\n",
+        "other.qrels": "q1 0 e1 1\nq2 0 e2 0\n",
+        "empty.csv": "system,query,question,correct\nA,q1,x1,\nA,q2,x3,\n",
         "zero.qrels": "q1 0 p1 0\nq2 0 p1 0\n",
         "foreign.csv": "query,question,correct\nz1,y1,1\nz1,y2,1\nz2,y3,0\n",
         "third.csv": "query,question,correct\nq1,x1,1\nz1,y2,1\nz2,y3,0\n",
@@ -439,8 +441,13 @@ def test_files_that_have_nothing_in_common_are_refused_and_not_scored_0(folder: 
         "exam answers.csv --gold foreign.csv": "foreign.csv: 2 of 2 queries (such as 'z1', question 'y1') have no "
         "answer in answers.csv; wanted one for at least half of the queries",
         "exam answers.csv --gold third.csv": "third.csv: 2 of 3 queries (such as 'z1', question 'y2') have no",
+        "exam stranger.csv --gold gold.csv": "stranger.csv: system 'C' answers no question of gold.csv; wanted some of",
+        "tau grades.csv other.qrels": "other.qrels: none of its 2 judgements (such as of 'e1' of query 'q1') is of a "
+        "passage graded in grades.csv; wanted some, such as of 'p1' of query 'q1'",
+        "exam empty.csv": "empty.csv:2: no correct or score or grade with a value in any row; wanted a column of 0 and",
         "exam stranger.csv --bank bank.csv": "stranger.csv: system 'C' answers no question of bank.csv; wanted some of",
-        "exam answers.csv --bank wide.csv": "answers.csv: no question of it (query 'q1') is in the bank",
+        "exam answers.csv --bank wide.csv": "answers.csv: no question of it (such as 'x1' of query 'q1') is "
+        "in the bank (such as 'r1' of query 'q1'); wanted its answers",
         "rouge articles.csv texts.csv": "articles.csv: system 'B' has no query of texts.csv; wanted some, such as 'q1'",
         "items grades.csv --out items --run other.run": apart,
         "items grades.csv --out items --bank ids.csv": "ids.csv: 2 of 2 queries",

@@ -53,6 +53,28 @@ def test_a_bank_comes_back_as_it_was_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("record", "kind"),
+    [
+        ({"query": "q", "nugget": "Skin has layers"}, "nugget"),
+        ({"query": "q", "nugget_text": "Skin has layers."}, "nugget"),
+        ({"qid": "q", "nuggets": [{"text": "Skin has layers", "importance": "vital"}]}, "nugget"),
+        ({"qid": "q", "nuggets": ["Skin has layers"]}, "nugget"),
+        ({"query": "q", "question": "Name the layers"}, "question"),
+        ({"query": "q", "text": "Name the layers"}, "question"),
+        ({"query": "q", "items": ["Name the layers"]}, "question"),
+        ({"query": "q", "nugget": "How many layers has skin?"}, "question"),
+        ({"query": "q", "nugget_text": "The layers", "answers": ["three"]}, "question"),
+        ({"qid": "q", "nuggets": [{"question": "Name the layers"}]}, "question"),
+    ],
+)
+def test_a_statement_without_a_key_is_a_nugget_and_stays_one(record: Any, kind: str, tmp_path: Path) -> None:
+    bank = read_bank(lines(tmp_path / "bank.jsonl", record))
+    assert [one.kind for one in bank] == [kind]
+    write_bank(tmp_path / "again.jsonl", bank)
+    assert read_bank(tmp_path / "again.jsonl") == bank
+
+
+@pytest.mark.parametrize(
     ("value", "texts"),
     [
         ("epidermis", ["epidermis"]),

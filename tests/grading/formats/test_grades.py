@@ -80,7 +80,10 @@ def test_null_and_truth_values_of_json_are_grades(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("query,passage,question\n1,p,r\n", r"g\.csv:2: no grade or rating .* in any row; wanted a column of grades"),
+        (
+            "query,passage,question\n1,p,r\n",
+            r"g\.csv:2: no grade or rating .* with a value in any row; wanted a column of grades",
+        ),
         ("query,question,grade\n1,r,1\n", r"g\.csv:2: found query, question, grade; wanted passage_id or"),
         ("query,passage,question,grade\n1,p,r,-1\n", r'g\.csv:2: grade "-1"; wanted 0 or more'),
         ("query,passage,question,grade\n1,p,r,the epidermis\n", r'g\.csv:2: grade "the epidermis"; wanted a number'),

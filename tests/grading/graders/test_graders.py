@@ -149,6 +149,20 @@ def test_no_unparsed_reply_leaves_the_ends_of_the_share_open(tmp_path: Path) -> 
     assert told["unparsed_share"] == {"estimate": 0.0, "low": None, "high": None}
 
 
+def test_a_nugget_is_rated_as_a_fact_that_the_passage_states_and_not_as_a_question(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda _: "4")
+    nugget = pair()._replace(question=BankQuestion("n1", "skin", "Skin has three layers", kind="nugget"))
+    grader = self_rating(asking(model, tmp_path), nuggets=True)
+    assert [one.grade.grade for one in grader.grade([nugget, pair()])] == [4, 4]
+    fact, question = (one.user for one in model.asked)
+    assert fact.endswith("Fact: Skin has three layers")
+    assert "question" not in fact.lower()
+    assert all(f"\n{level}: " in fact for level in range(6))
+    assert question.endswith("Question: What is q1?")
+    assert grader.settings == {"prompt": "rating-1", "nugget_prompt": "nugget-rating-1"}
+    assert self_rating(asking(model, tmp_path)).settings == {"prompt": "rating-1"}
+
+
 def test_the_prompt_holds_question_and_passage_and_the_scale(tmp_path: Path) -> None:
     model = ScriptedModel(lambda _: "3")
     list(self_rating(asking(model, tmp_path)).grade([pair()]))

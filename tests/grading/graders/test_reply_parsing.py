@@ -12,6 +12,7 @@ from grading.graders._reply_parsing import (
     UNANSWERABLE,
     is_ill_formed,
     parse_answer,
+    parse_final_score,
     parse_level,
     parse_rating,
     parse_yes_no,
@@ -117,6 +118,32 @@ def test_a_level_outside_the_scale_is_unparsed(reply: str) -> None:
     assert math.isnan(parse_level(reply).grade)
 
 
+@pytest.mark.parametrize(
+    ("reply", "grade"),
+    [
+        ("##final score: 3", 3),
+        ("##Final Score: 0", 0),
+        ("**Final score (O):** 2", 2),
+        ("M: 3\nT: 1\nO: 2", 2),
+        ("##final score (M): 3\n##final score (T): 3\n##final score (O): 1", 1),
+        ('{"M": 0, "T": 3, "O": 0}', 0),
+        ("The overall score is 2.", 2),
+        ("final score: 2/3", 2),
+        ("1", 1),
+        ("Answer: 3.", 3),
+    ],
+)
+def test_the_final_score_counts_among_several(reply: str, grade: float) -> None:
+    assert parse_final_score(reply).grade == grade
+
+
+@pytest.mark.parametrize(
+    "reply", ["", "3, 2, 1", "final score: 4", "final score: -1", "O: 2.5", "final score: 8/10", "4", "from 0 to 3"]
+)
+def test_a_reply_without_a_final_score_of_the_scale_is_unparsed(reply: str) -> None:
+    assert math.isnan(parse_final_score(reply).grade)
+
+
 @given(st.text())
 def test_any_text_gets_one_grade_of_the_scale_or_none(reply: str) -> None:
     for parse, known in (
@@ -124,6 +151,7 @@ def test_any_text_gets_one_grade_of_the_scale_or_none(reply: str) -> None:
         (parse_answer, {0, 1}),
         (parse_yes_no, {0, 1}),
         (parse_level, {0, 1, 2}),
+        (parse_final_score, {0, 1, 2, 3}),
     ):
         grade, rule = parse(reply)
         assert (grade in known) is not math.isnan(grade)

@@ -200,7 +200,7 @@ def test_a_folder_that_is_none_is_refused(place: Path, tmp_path: Path, name: str
 
 def test_judgements_and_taus_that_do_not_fit_are_refused(place: Path, tmp_path: Path) -> None:
     (tmp_path / "other.qrels").write_text("q9 0 d 1\n")
-    with pytest.raises(ValueError, match=r"other.qrels: queries: 0 with grades and judgements; wanted at least 2"):
+    with pytest.raises(ValueError, match=r"other.qrels: none of its 1 judgements \(such as of 'd' of query 'q9'\) is"):
         told("report", str(place / "graded"), "--qrels", str(tmp_path / "other.qrels"))
     with pytest.raises(ValueError, match=r"tau: 0; wanted above 0"):
         told("report", str(place / "graded"), "--tau", "0")
@@ -218,6 +218,7 @@ def test_judgements_and_taus_that_do_not_fit_are_refused(place: Path, tmp_path: 
             "--bank other.jsonl",
             r"other.jsonl: has none of the questions graded \(such as 'skin-0' of query 'skin'\); want",
         ),
+        ("--bank wide.jsonl", r"wide.jsonl: 2 of 3 queries \(such as 'moss', question 'm'\) have no grade in .*grades"),
         (
             "--passages texts.jsonl",
             r"texts.jsonl: has none of the passages graded \(such as 'skin-p0' of query 'skin'\)",
@@ -230,6 +231,8 @@ def test_what_has_nothing_in_common_with_the_grades_is_refused(
     monkeypatch.chdir(tmp_path)
     Path("other.run").write_text("skin Q0 d 1 1.0 other\n")
     lines(Path("other.jsonl"), [{"id": "other", "query": "skin", "question": "Why?"}])
+    wide = {"skin": "skin-0", "moss": "m", "fern": "f"}
+    lines(Path("wide.jsonl"), [{"id": name, "query": query, "question": "Why?"} for query, name in wide.items()])
     lines(Path("texts.jsonl"), [{"query": "skin", "passage": "other", "text": "Nothing"}])
     with pytest.raises(ValueError, match=message):
         told("report", str(place / "graded"), *words.split())

@@ -101,7 +101,7 @@ def test_the_answer_store_of_a_sat_exam_is_read(tmp_path: Path) -> None:
     [
         ("question,correct\nx,0.5\n", r'a\.csv:2: correct "0\.5"; wanted 0, 1, true, false or nothing'),
         ("question,correct\nx,maybe\n", r'a\.csv:2: correct "maybe"; wanted a number'),
-        ("question,answer\nx,1\n", r"a\.csv:2: no correct or score or grade in any row"),
+        ("question,answer\nx,1\n", r"a\.csv:2: no correct or score or grade with a value in any row"),
         (
             "query,question,correct\nq,x,1\nq,x,0\n",
             r'a\.csv:3: question "x" of query "q" is answered twice by "system"',
