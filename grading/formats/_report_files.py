@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from examcore import json_kind, shown_json
+from examcore import json_kind, json_object, shown_json
 from grading._file_rows import FileRow, read_json_records
 from grading._records import Sentence, SystemReport
 from grading.formats._annotated_reports import annotated_reports, is_annotated
+from grading.formats._auto_argue_files import has_auto_argue
 from grading.formats._file_faults import Fault
 
 SENTENCES = ("responses", "answer", "sentences")
@@ -116,7 +117,7 @@ def _file_reports(
     path: Path, sentences_by_citation: str | Path | None, faults: list[Fault]
 ) -> Iterator[tuple[str, SystemReport]]:
     """Each report and its place."""
-    for record in read_json_records(path, faults):
+    for record in map(_unwrapped, read_json_records(path, faults)):
         if is_annotated(record.fields):
             for report in annotated_reports(record.fields, path, sentences_by_citation, faults):
                 yield f"{path}, topic {report.topic}, run {report.run}", report
@@ -124,6 +125,12 @@ def _file_reports(
             raise ValueError(f"{path}: holds citations of its own; wanted no file of sentences by citation")
         elif (one := _report(record, faults)) is not None:
             yield record.place, one
+
+
+def _unwrapped(record: FileRow) -> FileRow:
+    """The report that Auto-ARGUE keeps with its judgements; any other record as it is."""
+    report = record.fields["report"] if has_auto_argue(record.fields) else record.fields
+    return FileRow(record.place, json_object(report, record.place))
 
 
 def _report(record: FileRow, faults: list[Fault]) -> SystemReport | None:
