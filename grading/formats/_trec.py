@@ -83,11 +83,19 @@ def qrels_lines(qrels: Qrels) -> Iterator[str]:
     for topic, judged in qrels.items():
         for document, grade in judged.items():
             for kind, name in (("topic", topic), ("document", document)):
-                if not name or _WHITE.search(name) or "\n" in name:
-                    raise ValueError(
-                        f"{kind} {shown_json(name)}: has white space; wanted an id that TREC qrels can hold"
-                    )
+                _require_word(kind, name, "qrels")
             yield f"{topic} 0 {document} {grade}\n"
+
+
+def write_run(path: str | Path, run: TrecRun) -> None:
+    """Write `topic Q0 document rank score run` lines; `ValueError` for an id with white space."""
+    lines = []
+    for topic, ranked in run.rankings.items():
+        for rank, (document, score) in enumerate(ranked, start=1):
+            for kind, name in (("topic", topic), ("document", document), ("run", run.name)):
+                _require_word(kind, name, "run")
+            lines.append(f"{topic} Q0 {document} {rank} {score:g} {run.name}\n")
+    write_text(path, lines)
 
 
 def read_run(path: str | Path) -> TrecRun:
@@ -130,6 +138,11 @@ def read_runs(paths: Sequence[str | Path]) -> list[TrecRun]:
         if sum(one.name == run.name for one in named) > 1:
             raise ValueError(f"{path}: a second run named {run.name!r}; wanted distinct tags or file names")
     return named
+
+
+def _require_word(kind: str, name: str, file: str) -> None:
+    if not name or _WHITE.search(name) or "\n" in name:
+        raise ValueError(f"{kind} {shown_json(name)}: has white space; wanted an id that TREC {file} can hold")
 
 
 class _Line(NamedTuple):
