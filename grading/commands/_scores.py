@@ -25,8 +25,17 @@ from grading.formats._common_parts import (
     require_reached,
     require_shared_passages,
 )
-from grading.formats._grades import ReadGrades, read_grades
-from grading.formats._trec import QRELS_COLUMNS, Qrels, TrecRun, qrels_lines, read_qrels, read_runs, write_qrels
+from grading.formats._grades import ReadGrades, qrels_grades, read_grades
+from grading.formats._trec import (
+    QRELS_COLUMNS,
+    Qrels,
+    TrecRun,
+    is_qrels,
+    qrels_lines,
+    read_qrels,
+    read_runs,
+    write_qrels,
+)
 from grading.leaderboards._paired import Standing, differences, standings
 from grading.scores._cover import Cover, Labels, exam_labels, exam_qrels, outside
 from grading.scores._cover import cover as cover_of
@@ -177,7 +186,9 @@ def qrels(
 
 
 def choose_tau(
-    grades: Grades,
+    grades: Annotated[
+        Path, typer.Argument(metavar="GRADES", help="Grades of passages; or RUBRIC's .qrel of predicted grades.")
+    ],
     official: Annotated[
         Path, typer.Argument(metavar="OFFICIAL", help="Official qrels, or a leaderboard .csv (system,score).")
     ],
@@ -196,8 +207,10 @@ def choose_tau(
 ) -> None:
     """Choose tau on some queries and judge it on the others. By kappa of labels, or by leaderboards of runs."""
     sampling = resampling.sampling
-    graded, read = read_grades(grades, source.prompt), read_runs(runs or [])
+    graded, read = _graded_or_predicted(grades, source.prompt), read_runs(runs or [])
     require_parsed(grades, graded)
+    if read and by == "cover" and is_qrels(grades):
+        raise ValueError(f"{grades}: one grade a passage and no questions to cover; wanted --by with a measure, as MAP")
     if read:
         what, questions = "kendall", bank_of(source.bank, graded.questions) or graded.questions
         tables = {tau: _table_at(graded, read, tau, by, k, questions) for tau in candidates(graded)}
@@ -248,6 +261,11 @@ def _table_at(graded: ReadGrades, runs: Sequence[TrecRun], tau: float, by: str, 
     if by == "cover":
         return {run.name: cover_of(graded, run, tau, k, bank).scores for run in runs}
     return measure_runs(exam_qrels(exam_labels(graded), tau), runs, [by]).scores[by]
+
+
+def _graded_or_predicted(path: Path, prompt: str | None) -> ReadGrades:
+    """Grades by questions, or those of RUBRIC's `.qrel`, one a passage."""
+    return qrels_grades(read_qrels(path)) if is_qrels(path) else read_grades(path, prompt)
 
 
 def _official(path: Path, runs: Sequence[TrecRun], rel: int) -> dict[str, float]:

@@ -73,6 +73,12 @@ def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
     return qrels
 
 
+def is_qrels(path: str | Path) -> bool:
+    """Whether the first line of a file has the four columns of qrels, the last one a whole number."""
+    first = next((fields for _, fields in _lines(Path(path))), [])
+    return len(first) == 4 and _WHOLE.fullmatch(first[3]) is not None
+
+
 def write_qrels(path: str | Path, qrels: Qrels) -> None:
     """Write `topic 0 document grade` lines, whole or not at all."""
     write_text(path, qrels_lines(qrels))
