@@ -39,6 +39,7 @@ from grading.formats._trec import (
 from grading.leaderboards._paired import Standing, differences, standings
 from grading.scores._cover import Cover, Labels, exam_labels, exam_qrels, outside
 from grading.scores._cover import cover as cover_of
+from grading.scores._diversity import alpha_ndcg
 from grading.scores._effectiveness import DEFAULT, Effectiveness, Over, measure_runs, parse_measure
 from grading.scores._thresholds import candidates, choose_by_leaderboard, choose_by_passages
 
@@ -109,6 +110,9 @@ def cover(
     source: GradeSource,
     resampling: Resampling,
     k: K = 20,
+    alpha: Annotated[
+        float | None, typer.Option(help="Also alpha-nDCG, where a repeated answer counts 1 - alpha as much.")
+    ] = None,
     pairs: ShownPairs = "neighbours",
     scores: Scores = None,
     as_json: AsJson = False,
@@ -121,6 +125,7 @@ def cover(
     graded, read = read_grades(grades, source.prompt), read_runs(runs)
     questions = bank_of(source.bank, graded.questions) or graded.questions
     found = {run.name: cover_of(graded, run, tau, k, questions) for run in read}
+    early = {} if alpha is None else {run.name: alpha_ndcg(graded, run, tau, alpha, k, questions) for run in read}
     require_reached(grades, graded, tau)
     require_shared_passages(runs, read, grades, graded_passages(graded), k=k)
     lacking = [] if source.bank is None else lacking_queries(source.bank, questions, graded_questions(graded), grades)
@@ -137,14 +142,21 @@ def cover(
         **only,
         "runs": {one.system: {"cover": one.score.as_dict(), **_detail(found[one.system])} for one in ranked},
     }
-    rows = [["run", f"cover@{k},{tau:g}", "queries", "passages graded"]]
+    means = {one.system: one.score.as_dict() for one in standings(early, sampling)} if early else {}
+    if early:
+        _add_alpha_ndcg(result, alpha, early, means)
+    rows = [["run", f"cover@{k},{tau:g}", "queries", "passages graded", *([f"alpha-nDCG@{k}"] if early else [])]]
     for one in ranked:
         system = found[one.system]
         share = f"{system.passages - system.ungraded} of {system.passages}"
         rows.append([one.system, interval_text(one.score.as_dict()), str(one.topics), share])
+        rows[-1] += [interval_text(means[one.system])] if early else []
     notes = [*graded.notes, *_run_notes(read), *_bank_notes(graded, questions, source.bank)]
     notes += named("Queries of the bank without a grade, which no passage can answer", lacking)
     notes += _cover_notes(list(found.values()))
+    if early:
+        unanswered = [query for query in questions if all(math.isnan(each[query]) for each in early.values())]
+        notes += named("Queries without an answering passage: no alpha-nDCG, left out of its mean", unanswered)
     compared = differences(table, sampling)
     show_ranked(result, rows, compared, notes, pairs, as_json=as_json)
     write_scores(scores, "cover", {one.system: table[one.system] for one in ranked})
@@ -249,6 +261,18 @@ def bank_of(path: Path | None, graded: Bank | None = None) -> dict[str, tuple[st
     """The names of a bank's questions by query, as `graded` knows them; empty without a bank."""
     bank = {} if path is None else read_bank_questions(path, graded)
     return {query: tuple(questions) for query, questions in bank.items()}
+
+
+def _add_alpha_ndcg(
+    result: dict[str, Any], alpha: float | None, values: SystemScores, means: Mapping[str, dict[str, float | None]]
+) -> None:
+    """Put alpha-nDCG beside the cover of each run and query."""
+    result["alpha"] = alpha
+    for name, mean in means.items():
+        run = result["runs"][name]
+        run["alpha_ndcg"] = mean
+        for query, value in values[name].items():
+            run["per_query"][query]["alpha_ndcg"] = value
 
 
 def _overall(name: str, one: Standing, found: Effectiveness) -> dict[str, float | None]:

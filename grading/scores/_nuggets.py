@@ -83,8 +83,8 @@ def read_assignments(path: str | Path) -> list[Assignments]:
         topic, run = row.text("qid"), row.text("run_id", Path(path).name.partition(".")[0])
         if "docid" in row.fields:
             raise ValueError(
-                f"{row.place}: nuggets of passage {row.text('docid')!r}; wanted those of answers (grade cover, items and qrels "
-                "read nuggets of passages)"
+                f"{row.place}: nuggets of passage {row.text('docid')!r}; wanted those of answers (grade cover "
+                "and items read nuggets of passages)"
             )
         if topic in runs.setdefault(run, {}):
             raise ValueError(f"{row.place}: topic {topic!r} occurs twice in run {run!r}; wanted it once")
