@@ -107,6 +107,7 @@ def run(
             "command": _command(bank, passages, out, model, grading, resampling),
             "seed": resampling.seed,
             "interval": resampling.interval,
+            **({} if grading.segment is None else {"segment": grading.segment}),
             "ragexam": version("ragexam"),
             **told.record(),
         }

@@ -18,6 +18,7 @@ from grading.formats._bank_files import ALL, read_bank_questions
 from grading.formats._common_parts import graded_passages, require_reached, require_shared_passages
 from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._passages import Passage, read_passages
+from grading.formats._report_files import is_reports
 from grading.formats._trec import Qrels, TrecRun, read_qrels, read_runs
 from grading.scores._cover import BUDGET, outside, require_tau
 
@@ -109,7 +110,7 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
     graded, record = read_grades(grades), read_json_object(run) if run.is_file() else {}
     notes: list[str] = []
     passages = sources.passages or _unchanged(record, "passages", notes)
-    pool = read_passages(passages) if passages else []
+    pool = _pool(passages, record) if passages else []
     if sources.passages is not None:
         _require_texts(sources.passages, pool, graded)
     if sources.tau is not None:
@@ -130,6 +131,12 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
         official=read_qrels(sources.qrels) if sources.qrels else None,
         notes=(*graded.notes, *notes, *told, *_texts_note(passages)),
     )
+
+
+def _pool(path: Path, record: Mapping[str, Any]) -> list[Passage]:
+    """The passages of a file; answers in the segments that were graded."""
+    segment = record.get("segment")
+    return read_passages(path, segment if isinstance(segment, int) and is_reports(path) else None)
 
 
 def _unchanged(record: Mapping[str, Any], name: str, notes: list[str]) -> Path | None:

@@ -109,6 +109,8 @@ def test_answers_of_trec_rag_are_graded_by_segments_and_scored_as_runs(place: Pa
     runs = [str(tmp_path / "out" / "runs" / name) for name in ("a_b.run", "c.run")]
     found = result("grade", "cover", str(tmp_path / "out" / "grades.jsonl"), *runs, "--tau", "4")
     assert {name: one["cover"]["estimate"] for name, one in found["runs"].items()} == {"a/b": 0.5, "c": 0.0}
+    here("grade", "report", str(tmp_path / "out"), "--tau", "4")
+    assert sentences[0] in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_ratings_are_written_and_unparsed_ones_are_null_and_shown(place: Path) -> None:
