@@ -55,21 +55,31 @@ class WrittenBank:
     short: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
+TURN = "|user|:"
+"""What begins a turn of the user in MT-RAG's conversations."""
+
+
 def read_topics(path: str | Path) -> list[Topic]:
     """Read topics `query, text[, subtopic]`; the text is the query if there is none.
 
+    Of a conversation as MT-RAG keeps it (`_id`, and a text of turns that begin with `|user|:`) the last turn is read.
     Raises `ValueError` (file:line, found, wanted) for a missing query and a repeated topic.
     """
     places: dict[Topic, str] = {}
     for row in read_rows(path, {}):
-        query = row.first_text((*QUERY[:4], "id", *QUERY[4:]))
-        one = Topic(query, row.first_text(TEXT, query), row.first_text(SUBTOPIC, ""))
+        query = row.first_text((*QUERY[:4], "id", "_id", *QUERY[4:]))
+        one = Topic(query, _last_turn(row.first_text(TEXT, query)), row.first_text(SUBTOPIC, ""))
         before = places.setdefault(one, row.place)
         if before != row.place:
             raise ValueError(
                 f"{row.place}: topic {query!r} {one.subtopic!r} stands at {before} already; wanted it once"
             )
     return list(places)
+
+
+def _last_turn(text: str) -> str:
+    """What the user said last; a text that is no conversation stays as it is."""
+    return text.rpartition(TURN)[2].strip() if text.startswith(TURN) else text
 
 
 def write_questions(

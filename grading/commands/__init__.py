@@ -16,6 +16,7 @@ from grading.commands._item_analysis import items
 from grading.commands._nuggets import nuggets
 from grading.commands._page import report
 from grading.commands._reports import argue, validate
+from grading.commands._rubrics import rubrics
 from grading.commands._scores import choose_tau, cover, measure, qrels
 from grading.commands._texts import similarity
 from irt.commands import with_records
@@ -34,6 +35,7 @@ COMMANDS: Commands = {
     "rouge": (rouge, "articles.jsonl gold.jsonl"),
     "items": (items, "grades.jsonl --run bm25.run --run dense.run --out items"),
     "nuggets": (nuggets, "assignments.jsonl"),
+    "rubrics": (rubrics, "system-a.jsonl system-b.jsonl"),
     "agreement": (agreement, "human.qrels model.qrels"),
     "leaderboard": (leaderboard, "official.csv exam.csv"),
     "power": (power, "pilot.csv --gap 0.05"),

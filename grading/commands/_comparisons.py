@@ -83,15 +83,24 @@ def _require_divided(files: Mapping[Path, Judgements], threshold: float) -> None
 
 
 def leaderboard(
-    first: Annotated[Path, typer.Argument(metavar="A", help="The true scores: system,score or system,topic,score.")],
+    first: Annotated[
+        Path, typer.Argument(metavar="A", help="The true scores: system,topic,score; or a folder of -q outputs.")
+    ],
     second: Annotated[Path, typer.Argument(metavar="B", help="The scores to be judged, of the same form.")],
     resampling: Resampling,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="Of several measures, the one to read; twice for one of A and one of B.")
+    ] = None,
     pairs: ShownPairs = "neighbours",
     as_json: AsJson = False,
 ) -> None:
     """Compare two leaderboards by rank correlation. With topics, also test which systems of each can be told apart."""
     sampling = resampling.sampling
-    tables = {"a": read_scores(first), "b": read_scores(second)}
+    measures = measure or []
+    if len(measures) > 2:
+        raise ValueError(f"--measure: {len(measures)} times; wanted one for both leaderboards, or one for each")
+    of_first, of_second = (measures[0], measures[-1]) if measures else (None, None)
+    tables = {"a": read_scores(first, of_first), "b": read_scores(second, of_second)}
     found = correlate(tables["a"], tables["b"], sampling)
     over = {
         title: None if part is None else {name: one.as_dict() for name, one in part.items()}

@@ -6,6 +6,7 @@ Replies are kept, so that a stopped command goes on.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -36,7 +38,9 @@ from grading.commands._options import GraderOptions, ModelOptions, Resampling
 from grading.formats._answers import answers_as_passages
 from grading.formats._bank_files import read_bank
 from grading.formats._file_faults import Fault, in_words
-from grading.formats._passages import Paired, articles_of, keyed, pair, read_passages
+from grading.formats._passages import Paired, answer_runs, articles_of, keyed, pair, read_passages
+from grading.formats._report_files import is_reports
+from grading.formats._trec import TrecRun, write_run
 from grading.graders._assessor import ALONE, NORMALIZATION, TOGETHER, Assessor, CachedAssessor
 from grading.graders._calibration import Calibration, calibrate, read_margin, read_trials, trials_of
 from grading.graders._choices import MARGIN, choice_reader
@@ -61,6 +65,8 @@ _OWN_OPTIONS = {"qa": ("verify",), "relevance": ("scale", "shots"), "reader": ("
 """Options that concern one grader only."""
 WITHOUT_QUESTIONS = ("relevance", *RELEVANCE_JUDGES)
 """Graders that are shown a query and no question."""
+_FILE_NAME = re.compile(r"[^\w.-]+")
+"""What stands in a run's name and may not stand in a file's."""
 KEYED = ("qa", "reader")
 """Graders that compare answers with a key."""
 
@@ -68,7 +74,7 @@ KEYED = ("qa", "reader")
 def run(
     bank: Annotated[Path, typer.Argument(metavar="BANK", help="A question bank, or exam.jsonl for --grader choices.")],
     passages: Annotated[
-        Path, typer.Argument(metavar="PASSAGES", help="query, passage, text[, system]; chunks; answers.sqlite.")
+        Path, typer.Argument(metavar="PASSAGES", help="query, passage, text[, system]; chunks; answers[.sqlite].")
     ],
     model: ModelOptions,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for grades.jsonl and the replies.")],
@@ -94,6 +100,8 @@ def run(
             found = grade_all(grader, taken, report)
             used = usage()
         write_grades(out / "grades.jsonl", found.graded, grader.name, articles=given.exam is not None)
+        for name, one in given.runs.items():
+            write_run(out / "runs" / f"{_FILE_NAME.sub('_', name)}.run", one)
         beyond = len(given.paired.pairs) - len(taken)
         told = GradingResult(
             grader, model.model, found, resampling.sampling, beyond, given.paired, used, out / "grades.jsonl"
@@ -105,6 +113,7 @@ def run(
             "command": _command(bank, passages, out, model, grading, resampling),
             "seed": resampling.seed,
             "interval": resampling.interval,
+            **({} if grading.segment is None else {"segment": grading.segment}),
             "ragexam": version("ragexam"),
             **told.record(),
         }
@@ -269,7 +278,8 @@ class Given(NamedTuple):
     """What the files hold: the pairs to grade, and what single graders need besides.
 
     `exam` is what articles are asked, for choices; `margin` theirs, None for the usual one; `queries` the texts of
-    queries by id, for relevance; `notes` are sentences on how the files were read.
+    queries by id, for relevance; `notes` are sentences on how the files were read; `runs` list the segments of each
+    system's answers.
     """
 
     paired: Paired
@@ -277,6 +287,7 @@ class Given(NamedTuple):
     margin: float | None = None
     queries: dict[str, str] | None = None
     notes: Sequence[str] = ()
+    runs: Mapping[str, TrecRun] = MappingProxyType({})
 
 
 @contextmanager
@@ -325,7 +336,7 @@ def _command(
     options = vars(grading)
     values = {"grader": grading.grader, "model": model.model, "out": out}
     values |= {name: one for name, one in vars(model).items() if name != "model" and one != "auto"}
-    values |= {name: options[name] for name in ("limit", "queries", "margin")} | vars(resampling)
+    values |= {name: options[name] for name in ("limit", "segment", "queries", "margin")} | vars(resampling)
     values |= {name: options[name] for name in _OWN_OPTIONS.get(grading.grader, ())}
     words = [str(one) for name, value in values.items() if value is not None for one in (f"--{name}", value)]
     return shlex.join(["ragexam", "grade", "run", str(bank), str(passages), *words])
@@ -333,13 +344,16 @@ def _command(
 
 def _read(bank: Path, passages: Path, options: GraderOptions, model: str) -> Given:
     """Read the files; raises `ValueError` or `OSError` in one line for what cannot be graded."""
+    if passages.suffix == ".sqlite" and options.grader != "choices":
+        raise ValueError(f"{passages}: answers of a sitting; wanted --grader choices for them, or a file of passages")
     if options.grader == "choices":
         exam = read_exam(bank)
-        found = answers_as_passages(passages, exam) if passages.suffix == ".sqlite" else read_passages(passages)
-        return Given(articles_of(exam, found), exam, read_margin(options.margin, model))
-    if passages.suffix == ".sqlite":
-        raise ValueError(f"{passages}: answers of a sitting; wanted --grader choices for them, or a file of passages")
-    found = read_passages(passages)
+        sat = passages.suffix == ".sqlite"
+        found = answers_as_passages(passages, exam) if sat else read_passages(passages, options.segment)
+        runs = {} if sat or not is_reports(passages) else answer_runs(found)
+        return Given(articles_of(exam, found), exam, read_margin(options.margin, model), runs=runs)
+    found = read_passages(passages, options.segment)
+    runs = answer_runs(found) if is_reports(passages) else {}
     if blank := next((one for one in found if not one.text.strip()), None):
         raise ValueError(
             f"{passages}: the article of {blank.system!r} on query {blank.query!r} is blank; wanted a text, or "
@@ -353,7 +367,7 @@ def _read(bank: Path, passages: Path, options: GraderOptions, model: str) -> Giv
     notes = in_words(faults)
     if queries is None and options.grader in WITHOUT_QUESTIONS:
         notes.append("Queries are asked by their ids; --queries names a file of their texts (query,text).")
-    return Given(paired, queries=queries, notes=notes)
+    return Given(paired, queries=queries, notes=notes, runs=runs)
 
 
 def _query_texts(options: GraderOptions, paired: Paired) -> dict[str, str] | None:

@@ -57,6 +57,9 @@ class GraderOptions:
 
     grader: Annotated[Grader, typer.Option(help="What grades, or a published judge by name.")] = "rating"
     limit: Annotated[int | None, typer.Option(min=1, help="Grade only the first so many pairs.")] = None
+    segment: Annotated[
+        int | None, typer.Option(min=1, metavar="WORDS", help="Cut answers into passages of at most so many words.")
+    ] = None
     verify: Annotated[Verify, typer.Option(help="qa: words, or model for answers that the words reject.")] = "words"
     scale: Annotated[Scale, typer.Option(help="relevance: the grades.")] = "yes-no"
     shots: Annotated[int, typer.Option(min=0, max=4, help="relevance: solved examples in the prompt.")] = 0

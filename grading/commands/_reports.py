@@ -13,6 +13,7 @@ from examcore.console import AsJson, show, show_result
 from grading._file_rows import read_rows
 from grading._printing import shortened
 from grading.commands._options import ArgueJudges, ArgueOutput, ArgueRules, Resampling
+from grading.formats._auto_argue_files import is_auto_argue, read_auto_argue
 from grading.formats._file_faults import counted, in_words, refuse
 from grading.formats._nugget_files import matched, of_whole_documents, read_nuggets
 from grading.formats._report_files import foreign_citations, read_reports, whole_documents
@@ -20,6 +21,7 @@ from grading.reports._argue import SentenceOutcome
 from grading.reports._argue import argue as judged
 from grading.reports._argue_result import ArgueResult
 from grading.reports._argue_scores import grade_lines, score_reports, score_runs
+from grading.reports._auto_argue import AutoArgueJudge, auto_argue_runs
 from grading.reports._judges import EntailmentJudge, LanguageModelJudge, cross_encoder
 from grading.reports._judging_material import InTurn, Judge, ReportMaterial
 from grading.reports._judgments import HumanJudge, judgment_line, read_judgments
@@ -32,7 +34,10 @@ _REQUESTS = {
     "text": ("problem_statement", "query", "title"),
 }
 Reports = Annotated[
-    Path, typer.Argument(metavar="REPORTS", help="Reports of TREC RAG, NeuCLIR or RAGTIME; or a folder.")
+    Path,
+    typer.Argument(
+        metavar="REPORTS", help="Reports of TREC RAG, NeuCLIR or RAGTIME, or a folder; Auto-ARGUE's judgments.jsonl."
+    ),
 ]
 Cited = Annotated[
     Path | None,
@@ -61,6 +66,9 @@ def argue(
     read, known = read_reports(reports, cited_sentences), read_nuggets(nuggets)
     refuse(read.faults, lenient=lenient, listing=f"ragexam grade validate {reports} lists them")
     found, bank = read.reports, known.nuggets
+    theirs = read_auto_argue(reports, found) if is_auto_argue(reports) else None
+    if theirs is not None and rules.whole_documents:
+        raise ValueError(f"{reports}: Auto-ARGUE's judgements name segments; wanted no --whole-documents")
     if rules.whole_documents:
         found, bank = whole_documents(found), of_whole_documents(bank)
     found, bank, remarks = matched(found, bank, str(nuggets))
@@ -70,9 +78,10 @@ def argue(
     material = ReportMaterial.of(found, bank, documents, requests)
     human = read_judgments(judgments, material) if judgments is not None else None
     models = [_model_judge(one, material, judges) for one in judges.judge or ()]
-    if human is None and not models:
+    kept = [AutoArgueJudge(theirs, material)] if theirs is not None else []
+    if human is None and not models and not kept:
         raise ValueError("judgments: neither a file nor a --judge; wanted one of them")
-    judge = InTurn([*([human] if human else []), *models])
+    judge = InTurn([*([human] if human else []), *kept, *models])
     decided = judged(found, bank, judge, citations=rules.citations, skip_unjudged=rules.unjudged == "skip")
     scores = score_reports(found, decided, bank)
     runs = score_runs(scores, bank, resampling.sampling, missing=rules.missing)
@@ -83,7 +92,8 @@ def argue(
     warnings = [*in_words(read.faults), *in_words(known.faults), *remarks]
     warnings += [*(_unused(human, decided) if human else ()), *_unsure(models)]
     settings = {"citations": rules.citations, **vars(resampling)}
-    result = ArgueResult(decided, scores, runs, warnings, settings, every_sentence=output.sentences)
+    by_auto_argue = [] if theirs is None else auto_argue_runs(found, bank, theirs, resampling.sampling)
+    result = ArgueResult(decided, scores, runs, warnings, settings, by_auto_argue, every_sentence=output.sentences)
     show_result(result, as_json=as_json)
 
 

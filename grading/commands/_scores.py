@@ -26,11 +26,21 @@ from grading.formats._common_parts import (
     require_reached,
     require_shared_passages,
 )
-from grading.formats._grades import ReadGrades, read_grades
-from grading.formats._trec import QRELS_COLUMNS, Qrels, TrecRun, qrels_lines, read_qrels, read_runs, write_qrels
+from grading.formats._grades import ReadGrades, qrels_grades, read_grades
+from grading.formats._trec import (
+    QRELS_COLUMNS,
+    Qrels,
+    TrecRun,
+    is_qrels,
+    qrels_lines,
+    read_qrels,
+    read_runs,
+    write_qrels,
+)
 from grading.leaderboards._paired import Standing, differences, standings
 from grading.scores._cover import Cover, Labels, exam_labels, exam_qrels, outside
 from grading.scores._cover import cover as cover_of
+from grading.scores._diversity import alpha_ndcg
 from grading.scores._effectiveness import DEFAULT, Effectiveness, Over, measure_runs, parse_measure
 from grading.scores._thresholds import candidates, choose_by_leaderboard, choose_by_passages
 
@@ -101,6 +111,9 @@ def cover(
     source: GradeSource,
     resampling: Resampling,
     k: K = 20,
+    alpha: Annotated[
+        float | None, typer.Option(help="Also alpha-nDCG, where a repeated answer counts 1 - alpha as much.")
+    ] = None,
     pairs: ShownPairs = "neighbours",
     scores: Scores = None,
     as_json: AsJson = False,
@@ -113,6 +126,7 @@ def cover(
     graded, read = read_grades(grades, source.prompt), read_runs(runs)
     questions = bank_of(source.bank, graded.questions) or graded.questions
     found = {run.name: cover_of(graded, run, tau, k, questions) for run in read}
+    early = {} if alpha is None else {run.name: alpha_ndcg(graded, run, tau, alpha, k, questions) for run in read}
     require_reached(grades, graded, tau)
     require_shared_passages(runs, read, grades, graded_passages(graded), k=k)
     lacking = [] if source.bank is None else lacking_queries(source.bank, questions, graded_questions(graded), grades)
@@ -129,14 +143,21 @@ def cover(
         **only,
         "runs": {one.system: {"cover": one.score.as_dict(), **_detail(found[one.system])} for one in ranked},
     }
-    rows = [["run", f"cover@{k},{tau:g}", "queries", "passages graded"]]
+    means = {one.system: one.score.as_dict() for one in standings(early, sampling)} if early else {}
+    if early:
+        _add_alpha_ndcg(result, alpha, early, means)
+    rows = [["run", f"cover@{k},{tau:g}", "queries", "passages graded", *([f"alpha-nDCG@{k}"] if early else [])]]
     for one in ranked:
         system = found[one.system]
         share = f"{system.passages - system.ungraded} of {system.passages}"
         rows.append([one.system, interval_text(one.score.as_dict()), str(one.topics), share])
+        rows[-1] += [interval_text(means[one.system])] if early else []
     notes = [*graded.notes, *_run_notes(read), *_bank_notes(graded, questions, source.bank)]
     notes += named("Queries of the bank without a grade, which no passage can answer", lacking)
     notes += _cover_notes(list(found.values()))
+    if early:
+        unanswered = [query for query in questions if all(math.isnan(each[query]) for each in early.values())]
+        notes += named("Queries without an answering passage: no alpha-nDCG, left out of its mean", unanswered)
     compared = differences(table, sampling)
     show_ranked(result, rows, compared, notes, pairs, as_json=as_json)
     write_scores(scores, "cover", {one.system: table[one.system] for one in ranked})
@@ -178,7 +199,9 @@ def qrels(
 
 
 def choose_tau(
-    grades: Grades,
+    grades: Annotated[
+        Path, typer.Argument(metavar="GRADES", help="Grades of passages; or RUBRIC's .qrel of predicted grades.")
+    ],
     official: Annotated[
         Path, typer.Argument(metavar="OFFICIAL", help="Official qrels, or a leaderboard .csv (system,score).")
     ],
@@ -197,8 +220,10 @@ def choose_tau(
 ) -> None:
     """Choose tau on some queries and judge it on the others. By kappa of labels, or by leaderboards of runs."""
     sampling = resampling.sampling
-    graded, read = read_grades(grades, source.prompt), read_runs(runs or [])
+    graded, read = _graded_or_predicted(grades, source.prompt), read_runs(runs or [])
     require_parsed(grades, graded)
+    if read and by == "cover" and is_qrels(grades):
+        raise ValueError(f"{grades}: one grade a passage and no questions to cover; wanted --by with a measure, as MAP")
     if read:
         what, questions = "kendall", bank_of(source.bank, graded.questions) or graded.questions
         tables = {tau: _table_at(graded, read, tau, by, k, questions) for tau in candidates(graded)}
@@ -240,6 +265,18 @@ def bank_of(path: Path | None, graded: Bank | None = None) -> dict[str, tuple[st
     return {query: tuple(questions) for query, questions in bank.items()}
 
 
+def _add_alpha_ndcg(
+    result: dict[str, Any], alpha: float | None, values: SystemScores, means: Mapping[str, dict[str, float | None]]
+) -> None:
+    """Put alpha-nDCG beside the cover of each run and query."""
+    result["alpha"] = alpha
+    for name, mean in means.items():
+        run = result["runs"][name]
+        run["alpha_ndcg"] = mean
+        for query, value in values[name].items():
+            run["per_query"][query]["alpha_ndcg"] = value
+
+
 def _overall(name: str, one: Standing, found: Effectiveness) -> dict[str, float | None]:
     """The mean over topics with its interval; of a count the sum, as in trec_eval."""
     times = one.topics if name in found.summed else 1
@@ -250,6 +287,11 @@ def _table_at(graded: ReadGrades, runs: Sequence[TrecRun], tau: float, by: str, 
     if by == "cover":
         return {run.name: cover_of(graded, run, tau, k, bank).scores for run in runs}
     return measure_runs(exam_qrels(exam_labels(graded), tau), runs, [by]).scores[by]
+
+
+def _graded_or_predicted(path: Path, prompt: str | None) -> ReadGrades:
+    """Grades by questions, or those of RUBRIC's `.qrel`, one a passage."""
+    return qrels_grades(read_qrels(path)) if is_qrels(path) else read_grades(path, prompt)
 
 
 def _official(path: Path, runs: Sequence[TrecRun], rel: int) -> dict[str, float]:

@@ -9,12 +9,16 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from examcore import read_text
 from examcore.console import AsJson, Interval, Seed, interval_text, show
 from grading._records import Sampling
 from grading._similarity import MEASURES, Measure, require_weights, words
 from grading._similarity import similarity as closeness
+
+TENTHS = 10
+"""Bars of the distribution of scores: the first digit of a score is its bar."""
 
 
 class NgramSettings(NamedTuple):
@@ -113,6 +117,7 @@ def _compared_files(path: Path, gold: Path, how: NgramSettings, sampling: Sampli
     ]
     known = np.array([one for one in scores if not math.isnan(one)])
     mean = sampling.mean(known).as_dict()
+    spread = _distribution(known)
     undefined = len(scores) - len(known)
     result = {
         "score": mean,
@@ -120,6 +125,7 @@ def _compared_files(path: Path, gold: Path, how: NgramSettings, sampling: Sampli
         "interval": sampling.level,
         "pairs": len(scores),
         "undefined": undefined,
+        "distribution": spread,
         "lines": [
             {"line": at, "text": text, "score": score}
             for at, (text, score) in enumerate(zip(texts, scores, strict=True), 1)
@@ -127,7 +133,23 @@ def _compared_files(path: Path, gold: Path, how: NgramSettings, sampling: Sampli
     }
     what = f"mean {how.measure} of {len(scores)} pairs {how.words()}"
     left_out = f"; {undefined} pairs too short to compare" if undefined else ""
-    return result, f"{what}: {interval_text(mean)}{left_out}"
+    told = [f"{what}: {interval_text(mean)}{left_out}"]
+    if spread:
+        low = f"lowest {spread['lowest']:.3f}, quartiles {', '.join(f'{one:.3f}' for one in spread['quartiles'])}"
+        told.append(f"{low}; pairs by tenths of the score: {' '.join(map(str, spread['tenths']))}")
+    return result, "\n".join(told)
+
+
+def _distribution(scores: NDArray[np.float64]) -> dict[str, Any]:
+    """The lowest score, the quartiles, and how many scores are in each tenth from 0 to 1; empty without a score."""
+    if not scores.size:
+        return {}
+    tenths, _ = np.histogram(scores, bins=TENTHS, range=(0, 1))
+    return {
+        "lowest": float(scores.min()),
+        "quartiles": [float(one) for one in np.quantile(scores, (0.25, 0.5, 0.75))],
+        "tenths": [int(one) for one in tenths],
+    }
 
 
 def _lines(path: Path) -> list[str]:

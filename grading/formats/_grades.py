@@ -1,4 +1,4 @@
-"""Grades of passages from files: tables of one grade a row, and the exam files of the rubric workbench."""
+"""Grades of passages from files: tables of one grade a row, files of the rubric workbench, nuggets of passages."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
-from examcore import read_text, shown_json
+from examcore import json_object, read_text, shown_json
 from grading._file_rows import PASSAGE, QUERY, QUESTION, FileRow, column_of, read_rows
 from grading._records import Grade
-from grading.formats._workbench import is_workbench, read_workbench
+from grading.formats._trec import Qrels
+from grading.formats._workbench import DIRECT, is_workbench, read_workbench
 
 GRADE = ("grade", "rating", "self_rating", "score", "correct")
+SUPPORT: Mapping[str, float] = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
+"""What nuggetizer's labels of support count."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,11 @@ def read_grades(path: str | Path, prompt: str | None = None) -> ReadGrades:
     """Grades from JSON lines, CSV or TSV (each optionally .gz), or from a file of the rubric workbench.
 
     A table has the columns query, passage, question and grade, each under one of its usual names; a blank grade is
-    unparsed (NaN). Of a workbench file that holds grades by several prompts, `prompt` names the one to read. Raises
-    `ValueError` (file:line, found, wanted) for a missing column, a grade that is no number or negative, and a question
-    that is graded twice for the same passage and query.
+    unparsed (NaN). Lines of nuggetizer's assignment to retrieved passages (`qid, docid, nuggets[{text, assignment}]`)
+    are read, too: the questions are the nuggets by their text, and a label outside its vocabulary is unparsed. Of a
+    workbench file that holds grades by several prompts, `prompt` names the one to read. Raises `ValueError` (file:line,
+    found, wanted) for a missing column, a grade that is no number or negative, and a question that is graded twice for
+    the same passage and query.
     """
     path = Path(path)
     if is_workbench(read_text(path)):
@@ -65,6 +71,8 @@ def read_grades(path: str | Path, prompt: str | None = None) -> ReadGrades:
     if prompt is not None:
         raise ValueError(f"{path}: a table of grades; wanted a file of the rubric workbench for --prompt {prompt}")
     rows = read_rows(path, {})
+    if all(isinstance(row.fields.get("nuggets"), list) and row.present(PASSAGE) for row in rows):
+        return ReadGrades(unique(pair for row in rows for pair in _assigned(row)))
     column = column_of(rows, GRADE, "a column of grades")
     return ReadGrades(unique((row.place, _grade(row, column)) for row in rows))
 
@@ -89,6 +97,28 @@ def unique(placed: Iterable[tuple[str, Grade]]) -> tuple[Grade, ...]:
 def parsed(grades: Mapping[str, float]) -> Iterator[tuple[str, float]]:
     """The questions with a grade that is a number."""
     return ((question, grade) for question, grade in grades.items() if not math.isnan(grade))
+
+
+def qrels_grades(qrels: Qrels) -> ReadGrades:
+    """Predicted grades of passages, as RUBRIC's `.qrel` holds them, as grades by one question."""
+    return ReadGrades(
+        tuple(
+            Grade(query, passage, DIRECT, float(grade))
+            for query, judged in qrels.items()
+            for passage, grade in judged.items()
+        )
+    )
+
+
+def _assigned(row: FileRow) -> Iterator[tuple[str, Grade]]:
+    query, passage = row.first_text(QUERY), row.first_text(PASSAGE)
+    for number, one in enumerate(cast("list[object]", row.fields["nuggets"]), start=1):
+        place = f"{row.place}: nugget {number}"
+        fields = json_object(one, place)
+        text, label = fields.get("text"), fields.get("assignment")
+        if not isinstance(text, str) or not isinstance(label, str):
+            raise ValueError(f"{place}: text {shown_json(text)}, assignment {shown_json(label)}; wanted texts")
+        yield place, Grade(query, passage, text, SUPPORT.get(label, math.nan), reply=label)
 
 
 def _grade(row: FileRow, column: str) -> Grade:

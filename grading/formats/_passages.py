@@ -1,4 +1,4 @@
-"""What is graded: passages that systems returned for queries, a corpus, or articles that an exam is asked of.
+"""What is graded: passages that systems returned for queries, their answers, a corpus, or articles for an exam.
 
 An article is all passages of a system for a query, or a passage alone.
 """
@@ -14,8 +14,11 @@ from typing import NamedTuple
 
 from examcore import Exam, Question
 from grading._file_rows import QUERY, SYSTEM, FileRow, read_rows
-from grading._records import BankQuestion, KeyAnswer
+from grading._records import BankQuestion, KeyAnswer, SystemReport
 from grading.formats._bank_files import ALL, by_query
+from grading.formats._file_faults import refuse
+from grading.formats._report_files import is_reports, read_reports
+from grading.formats._trec import TrecRun
 
 PASSAGE = ("passage_id", "paragraph_id", "docid", "doc_id", "docno", "id", "passage")
 TEXT = ("text", "body", "content", "contents", "passage_text", "segment", "passage")
@@ -56,14 +59,23 @@ class Paired(NamedTuple):
     articles: Mapping[tuple[str, str], Sequence[Passage]] = MappingProxyType({})
 
 
-def read_passages(path: str | Path) -> list[Passage]:
+def read_passages(path: str | Path, segment: int | None = None) -> list[Passage]:
     """Read passages `query, passage, text[, system]` (JSON lines, CSV or TSV, each optionally .gz), or corpus chunks.
+
+    Answers as TREC RAG, NeuCLIR and RAGTIME keep them (see `read_reports`) are read, too, as
+    `answer_passages` of at most `segment` words.
 
     Names that other tools use are understood (`QUERY`, `PASSAGE` and so on). A row with a system and without an id is
     that system's article, or its answer to a question (`question_id` for the query), which may be blank. Raises
-    `ValueError` (file:line, found, wanted) for a missing column, a blank text, and one id with two texts for the same
-    query and system.
+    `ValueError` (file:line, found, wanted) for a missing column, a blank text, one id with two texts for the same
+    query and system, and a `segment` for what is no answer.
     """
+    if is_reports(path):
+        read = read_reports(path)
+        refuse(read.faults, listing=f"ragexam grade validate {path} lists them")
+        return answer_passages(read.reports, segment)
+    if segment is not None:
+        raise ValueError(f"{path}: holds passages; wanted answers of systems for --segment {segment}")
     texts: dict[tuple[str, str, str], str] = {}
     found = []
     for row in read_rows(path, {}):
@@ -75,6 +87,34 @@ def read_passages(path: str | Path) -> list[Passage]:
     if not any(one.text.strip() for one in found):
         raise ValueError(f"{path}: no row has a text; wanted a column {' or '.join(ARTICLE_TEXT)}")
     return list(dict.fromkeys(found))
+
+
+def answer_passages(reports: Iterable[SystemReport], segment: int | None = None) -> list[Passage]:
+    """Each answer as one passage with the id of its run; with `segment` whole sentences of at most so many words.
+
+    Segments are `RUN#1`, `RUN#2` and so on; a longer sentence is one by itself. Answers without words are left out.
+    """
+    found = []
+    for one in reports:
+        texts = [sentence.text.strip() for sentence in one.sentences if sentence.text.strip()]
+        parts = _segments(texts, segment) if segment is not None else [texts] if texts else []
+        for number, part in enumerate(parts, start=1):
+            name = one.run if segment is None else f"{one.run}#{number}"
+            found.append(Passage(one.topic, name, " ".join(part), one.run))
+    return found
+
+
+def answer_runs(passages: Iterable[Passage]) -> dict[str, TrecRun]:
+    """Per system the run that lists the segments of its answers in their order, which scores of runs read."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for one in passages:
+        found.setdefault(one.system, {}).setdefault(one.query, []).append(one.id)
+    return {
+        system: TrecRun(
+            system, {query: [(name, float(-at)) for at, name in enumerate(names)] for query, names in ranked.items()}
+        )
+        for system, ranked in found.items()
+    }
 
 
 def pair(bank: Sequence[BankQuestion], passages: Iterable[Passage]) -> Paired:
@@ -142,6 +182,19 @@ def pooled(passages: Iterable[Passage], queries: Iterable[str]) -> list[Passage]
                     f"passage {one.id!r} of query {query!r}: systems give it different texts; wanted one text per id"
                 )
     return [Passage(query, name, text) for (query, name), text in texts.items()]
+
+
+def _segments(sentences: Sequence[str], most: int) -> list[list[str]]:
+    parts: list[list[str]] = []
+    words = 0
+    for one in sentences:
+        size = len(one.split())
+        if not parts or words + size > most:
+            parts.append([])
+            words = 0
+        parts[-1].append(one)
+        words += size
+    return parts
 
 
 def _passage(row: FileRow) -> Passage:

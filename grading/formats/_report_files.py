@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from examcore import json_kind, shown_json
-from grading._file_rows import FileRow, read_json_records
+from examcore import json_kind, json_object, shown_json
+from grading._file_rows import FileRow, holds_json, read_json_records
 from grading._records import Sentence, SystemReport
 from grading.formats._annotated_reports import annotated_reports, is_annotated
+from grading.formats._auto_argue_files import has_auto_argue
 from grading.formats._file_faults import Fault
 
 SENTENCES = ("responses", "answer", "sentences")
@@ -70,6 +71,13 @@ def read_reports(path: str | Path, sentences_by_citation: str | Path | None = No
     return ReportsRead(tuple(report for _, report in kept), tuple(faults))
 
 
+def is_reports(path: str | Path) -> bool:
+    """Whether a path is a file whose first record has the sentences of a report."""
+    path = Path(path)
+    first = next(map(_unwrapped, read_json_records(path, [])), None) if path.is_file() and holds_json(path) else None
+    return first is not None and any(isinstance(first.fields.get(name), list) for name in SENTENCES)
+
+
 def whole_documents(reports: Sequence[SystemReport]) -> tuple[SystemReport, ...]:
     """The reports with each segment id cut at its `#`, for nuggets that are bound to whole documents."""
     return tuple(
@@ -116,7 +124,7 @@ def _file_reports(
     path: Path, sentences_by_citation: str | Path | None, faults: list[Fault]
 ) -> Iterator[tuple[str, SystemReport]]:
     """Each report and its place."""
-    for record in read_json_records(path, faults):
+    for record in map(_unwrapped, read_json_records(path, faults)):
         if is_annotated(record.fields):
             for report in annotated_reports(record.fields, path, sentences_by_citation, faults):
                 yield f"{path}, topic {report.topic}, run {report.run}", report
@@ -124,6 +132,12 @@ def _file_reports(
             raise ValueError(f"{path}: holds citations of its own; wanted no file of sentences by citation")
         elif (one := _report(record, faults)) is not None:
             yield record.place, one
+
+
+def _unwrapped(record: FileRow) -> FileRow:
+    """The report that Auto-ARGUE keeps with its judgements; any other record as it is."""
+    report = record.fields["report"] if has_auto_argue(record.fields) else record.fields
+    return FileRow(record.place, json_object(report, record.place))
 
 
 def _report(record: FileRow, faults: list[Fault]) -> SystemReport | None:

@@ -1,4 +1,4 @@
-"""Tables of scores: one per system and topic (or per system), read and laid out as an array."""
+"""Tables of scores: one per system and topic (or per system), read from files or folders, laid out as an array."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grading._file_rows import Columns, FileRow, read_rows
+from grading.formats._per_query_outputs import read_outputs
 
 SYSTEM: Columns = {"system": ("run", "run_id", "runid", "model", "pipeline", "participant")}
-TOPIC: Columns = {"topic": ("query", "qid", "topic_id", "query_id")}
+TOPIC: Columns = {"topic": ("query", "qid", "topic_id", "query_id", "request_id")}
+MEASURE = ("metric", "measure")
 QUESTION: Columns = {"question": ("question_id", "nugget", "nugget_id")}
 PASSAGE: Columns = {"passage": ("doc", "docid", "docno", "doc_id", "document", "document_id", "paragraph_id")}
 GRADE: Columns = {"grade": ("label", "relevance", "rel", "score", "rating", "support")}
@@ -54,13 +56,17 @@ class ScoreTable(NamedTuple):
         return self._replace(systems=tuple(systems), topics=topics, values=values[:, kept])
 
 
-def read_scores(path: str | Path) -> ScoreTable:
+def read_scores(path: str | Path, measure: str | None = None) -> ScoreTable:
     """A table with columns `system,score` or `system,topic,score` (CSV, TSV, JSON lines; `rank` for a score, 1 best).
 
-    Rows of an aggregate (`all`) beside topics are left out and counted. Raises `ValueError` (file:line, found, wanted)
-    for a missing column, a score that is no number and a system (on a topic) that stands twice.
+    Or a folder of the per-query output of trec_eval, ir_measures or nuggetizer, one file a system. Of several measures,
+    in a folder or a column `metric`, `measure` names the one to read. Rows of an aggregate (`all`) beside topics are
+    left out and counted. Raises `ValueError` (file:line, found, wanted) for a missing column, a score that is no
+    number, a system (on a topic) that stands twice, and a missing measure.
     """
-    rows = [_scored(row) for row in read_rows(path, SYSTEM, {**TOPIC, **SCORE})]
+    if Path(path).is_dir():
+        return table_of(read_outputs(Path(path), measure), str(path))
+    rows = [_scored(row) for row in _of_measure(read_rows(path, SYSTEM, {**TOPIC, **SCORE}), path, measure)]
     with_topic = [row for row in rows if "topic" in row.fields]
     if with_topic and len(with_topic) < len(rows):
         place = next(row.place for row in rows if "topic" not in row.fields)
@@ -103,6 +109,19 @@ def cells_of(rows: Iterable[FileRow], key: Sequence[str], value: str) -> dict[tu
         cells[found] = row.number(value)
         places[found] = row.place
     return cells
+
+
+def _of_measure(rows: Sequence[FileRow], path: str | Path, measure: str | None) -> Sequence[FileRow]:
+    """The rows of one measure, all of them in a table without such a column."""
+    measures = list(dict.fromkeys(row.first_text(MEASURE) for row in rows if row.present(MEASURE)))
+    if not measures:
+        return rows
+    if measure is None and len(measures) > 1:
+        found = ", ".join(measures[:8])
+        raise ValueError(f"{path}: {len(measures)} measures ({found}); wanted --measure with one of them")
+    if measure is not None and measure not in measures:
+        raise ValueError(f"{path}: no measure {measure!r}; found {', '.join(measures[:8])}")
+    return [row for row in rows if row.first_text(MEASURE, "") == (measure or measures[0])]
 
 
 def _scored(row: FileRow) -> FileRow:

@@ -25,6 +25,8 @@ MOST_GRADE = 100_000
 """trec_eval keeps a count for every grade up to the highest, so that larger ones would exhaust the memory."""
 
 QRELS_COLUMNS = "topic, iteration, document, grade"
+BEIR_HEADER = ["query-id", "corpus-id", "score"]
+"""The first line of qrels as BEIR and MT-RAG keep them."""
 RUN_COLUMNS = "topic, Q0, document, rank, score, run"
 
 
@@ -46,14 +48,14 @@ class TrecRun:
 
 
 def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
-    """Topic -> document -> grade, in the file's order; grades may be negative.
+    """Topic -> document -> grade, in the file's order; grades may be negative. BEIR's three columns are read, too.
 
     Raises `ValueError` (file:line, found, wanted) for another number of columns, a grade that is no whole number or
     beyond `MOST_GRADE`, a document that stands twice in a topic, and a file without judgements.
     """
     path = Path(path)
     qrels: dict[str, dict[str, int]] = {}
-    for place, fields in _lines(path):
+    for place, fields in _qrels_lines(path):
         if len(fields) != 4:
             hint = " (six are a run's: QRELS go before RUN)" if len(fields) == 6 else ""
             raise ValueError(f"{place}: {len(fields)} columns; wanted 4: {QRELS_COLUMNS}{hint}")
@@ -73,6 +75,12 @@ def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
     return qrels
 
 
+def is_qrels(path: str | Path) -> bool:
+    """Whether the first line of a file has the four columns of qrels, the last one a whole number."""
+    first = next((fields for _, fields in _qrels_lines(Path(path))), [])
+    return len(first) == 4 and _WHOLE.fullmatch(first[3]) is not None
+
+
 def write_qrels(path: str | Path, qrels: Qrels) -> None:
     """Write `topic 0 document grade` lines, whole or not at all."""
     write_text(path, qrels_lines(qrels))
@@ -83,11 +91,19 @@ def qrels_lines(qrels: Qrels) -> Iterator[str]:
     for topic, judged in qrels.items():
         for document, grade in judged.items():
             for kind, name in (("topic", topic), ("document", document)):
-                if not name or _WHITE.search(name) or "\n" in name:
-                    raise ValueError(
-                        f"{kind} {shown_json(name)}: has white space; wanted an id that TREC qrels can hold"
-                    )
+                _require_word(kind, name, "qrels")
             yield f"{topic} 0 {document} {grade}\n"
+
+
+def write_run(path: str | Path, run: TrecRun) -> None:
+    """Write `topic Q0 document rank score run` lines; `ValueError` for an id with white space."""
+    lines = []
+    for topic, ranked in run.rankings.items():
+        for rank, (document, score) in enumerate(ranked, start=1):
+            for kind, name in (("topic", topic), ("document", document), ("run", run.name)):
+                _require_word(kind, name, "run")
+            lines.append(f"{topic} Q0 {document} {rank} {score:g} {run.name}\n")
+    write_text(path, lines)
 
 
 def read_run(path: str | Path) -> TrecRun:
@@ -132,6 +148,11 @@ def read_runs(paths: Sequence[str | Path]) -> list[TrecRun]:
     return named
 
 
+def _require_word(kind: str, name: str, file: str) -> None:
+    if not name or _WHITE.search(name) or "\n" in name:
+        raise ValueError(f"{kind} {shown_json(name)}: has white space; wanted an id that TREC {file} can hold")
+
+
 class _Line(NamedTuple):
     document: str
     rank: int
@@ -143,6 +164,20 @@ def _lines(path: Path) -> Iterator[tuple[str, list[str]]]:
         text = line.strip(" \t\r\f\v")
         if text and not text.startswith("#"):
             yield f"{path}:{number}", _WHITE.split(text)
+
+
+def _qrels_lines(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """The lines of qrels; after BEIR's header three columns are given the one between them that TREC has."""
+    beir = False
+    for place, fields in _lines(path):
+        if not beir and fields == BEIR_HEADER:
+            beir = True
+        elif beir and len(fields) == len(BEIR_HEADER):
+            yield place, [fields[0], "0", *fields[1:]]
+        elif beir:
+            raise ValueError(f"{place}: {len(fields)} columns; wanted 3: {', '.join(BEIR_HEADER)}")
+        else:
+            yield place, fields
 
 
 def _run_line(place: str, fields: Sequence[str]) -> _Line:

@@ -20,9 +20,10 @@ from scipy import stats
 from examcore import IntervalEstimate, in_batches, kendall, percentile_interval
 from grading._file_rows import read_rows
 from grading._records import SAMPLING, Sampling
+from grading.formats._grades import SUPPORT
 from grading.formats._score_tables import GRADE, PASSAGE, QUESTION, SYSTEM, TOPIC, cells_of, grid_of
 from grading.leaderboards._paired import counted_means, topic_counts
-from grading.scores._nuggets import SUPPORT, Assignments
+from grading.scores._nuggets import Assignments
 
 Floats = NDArray[np.float64]
 Kind = Literal["bank", "pool"]

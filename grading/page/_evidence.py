@@ -25,6 +25,7 @@ from grading.formats._common_parts import (
 )
 from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._passages import Passage, read_passages
+from grading.formats._report_files import is_reports
 from grading.formats._trec import Qrels, TrecRun, read_qrels, read_runs
 from grading.graders._relevance_judges import RELEVANCE_JUDGES
 from grading.scores._cover import BUDGET, outside, require_tau
@@ -123,7 +124,7 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
         notes.append(f"The answers in {passages} are not shown; ragexam answers RUN --sheet FILE lists them.")
         pool = []
     else:
-        pool = read_passages(passages) if passages else []
+        pool = _pool(passages, record) if passages else []
     if sources.passages is not None and pool:
         _require_texts(sources.passages, pool, graded)
     if sources.tau is not None:
@@ -150,6 +151,12 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
         official=official,
         notes=(*graded.notes, *notes, *told, *_texts_note(passages)),
     )
+
+
+def _pool(path: Path, record: Mapping[str, Any]) -> list[Passage]:
+    """The passages of a file; answers in the segments that were graded."""
+    segment = record.get("segment")
+    return read_passages(path, segment if isinstance(segment, int) and is_reports(path) else None)
 
 
 def _unchanged(record: Mapping[str, Any], name: str, notes: list[str]) -> Path | None:

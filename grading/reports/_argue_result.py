@@ -12,6 +12,7 @@ from examcore import IntervalEstimate
 from grading._printing import aligned
 from grading.reports._argue import IGNORED, REWARDED, SentenceOutcome
 from grading.reports._argue_scores import MEASURES, ReportScore, RunScore
+from grading.reports._auto_argue import AutoArgueRun, auto_argue_lines
 
 FEW = 60
 """Sentences that are listed without being asked for."""
@@ -21,7 +22,8 @@ FEW = 60
 class ArgueResult:
     """Sentences judged, scores of reports and runs, and the `settings` they were made with, as `--json` prints them.
 
-    `every_sentence`: print each, however many.
+    `auto_argue`: the runs by Auto-ARGUE's own measures, where its judgements were read. `every_sentence`: print each,
+    however many.
     """
 
     judged: Sequence[SentenceOutcome]
@@ -29,6 +31,7 @@ class ArgueResult:
     runs: Sequence[RunScore]
     warnings: Sequence[str] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    auto_argue: Sequence[AutoArgueRun] = ()
     every_sentence: bool = False
 
     def record(self) -> dict[str, Any]:
@@ -44,12 +47,15 @@ class ArgueResult:
             "runs": [_run(one) for one in self.runs],
             "reports": [_report(one) for one in self.scores],
             "sentences": [_sentence(one) for one in self.judged],
+            **({"auto_argue": [one.record() for one in self.auto_argue]} if self.auto_argue else {}),
             "warnings": self._notes(),
         }
 
     def lines(self) -> list[str]:
         """A table of the runs, the reports where they are few, each sentence where they are few, warnings."""
         lines = _table(self.runs)
+        if self.auto_argue:
+            lines += ["", *auto_argue_lines(self.auto_argue)]
         if self.every_sentence or len(self.judged) <= FEW:
             for report in self.scores:
                 lines += ["", *_report_lines(report, self.judged)]

@@ -52,7 +52,7 @@ class ReportScore:
         """A measure from 0 to 1; NaN where its denominator is zero."""
         if measure == "f1":
             return 0.0 if self.missing else float(f1(self.value("precision"), self.value("recall")))
-        return float(_ratios(np.array(self.ratios[measure])))
+        return float(quotients(np.array(self.ratios[measure])))
 
 
 @dataclass(frozen=True)
@@ -185,9 +185,10 @@ def _over_topics(run: str, scores: Sequence[ReportScore], missing: tuple[str, ..
     counts = {name: np.array([one.ratios[name] for one in scores]) for name in RATIOS}
     macro = {name: sampling.mean(found[~np.isnan(found)]) for name, found in values.items()}
     of_sums = partial(bootstrap_of_sums, level=sampling.level, draws=sampling.draws, seed=sampling.seed)
-    micro = {name: of_sums(_ratios, counts[name]) for name in RATIOS}
+    micro = {name: of_sums(quotients, counts[name]) for name in RATIOS}
     micro["f1"] = of_sums(
-        lambda sums: f1(_ratios(sums[:, :2]), _ratios(sums[:, 2:])), np.hstack([counts["precision"], counts["recall"]])
+        lambda sums: f1(quotients(sums[:, :2]), quotients(sums[:, 2:])),
+        np.hstack([counts["precision"], counts["recall"]]),
     )
     return RunScore(
         run=run,
@@ -206,7 +207,7 @@ def _over_topics(run: str, scores: Sequence[ReportScore], missing: tuple[str, ..
     )
 
 
-def _ratios(sums: Floats) -> Floats:
+def quotients(sums: Floats) -> Floats:
     """The first of each pair `[..., 2]` over the second, NaN where that is zero."""
     first, second = sums[..., 0], sums[..., 1]
     found: Floats = np.divide(first, second, out=np.full(np.shape(second), np.nan), where=second > 0)

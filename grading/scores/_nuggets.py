@@ -18,10 +18,9 @@ import numpy as np
 from examcore import IntervalEstimate, json_kind, read_text, shown_json
 from grading._file_rows import Columns, FileRow, holds_json, read_rows
 from grading._records import SAMPLING, Grade, Sampling
-from grading.formats._grades import ReadGrades
+from grading.formats._grades import SUPPORT, ReadGrades
 from grading.formats._score_tables import SYSTEM, ScoreTable, table_of
 
-SUPPORT: Mapping[str, float] = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
 IMPORTANCE: Mapping[str, float] = {"vital": 1.0, "okay": 0.5}
 Metric = Literal[
     "strict_vital_score",
@@ -82,6 +81,11 @@ def read_assignments(path: str | Path) -> list[Assignments]:
     runs: dict[str, dict[str, tuple[Nugget, ...]]] = {}
     for row in read_rows(path, {**_TOPIC, "nuggets": ()}, _RUN):
         topic, run = row.text("qid"), row.text("run_id", Path(path).name.partition(".")[0])
+        if "docid" in row.fields:
+            raise ValueError(
+                f"{row.place}: nuggets of passage {row.text('docid')!r}; wanted those of answers (grade cover "
+                "and items read nuggets of passages)"
+            )
         if topic in runs.setdefault(run, {}):
             raise ValueError(f"{row.place}: topic {topic!r} occurs twice in run {run!r}; wanted it once")
         runs[run][topic] = _nuggets(row)

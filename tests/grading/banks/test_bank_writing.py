@@ -120,3 +120,13 @@ def test_a_topic_that_stands_twice_is_refused(tmp_path: Path) -> None:
     (tmp_path / "topics.csv").write_text("query\nskin\nskin\n")
     with pytest.raises(ValueError, match=r"topics.csv:3: topic 'skin' '' stands at .*:2 already; wanted it once"):
         read_topics(tmp_path / "topics.csv")
+
+
+def test_of_a_conversation_the_last_turn_is_the_topic(tmp_path: Path) -> None:
+    turns = {"a<::>3": ["Where is it?", "Is it old?"], "a<::>1": ["Who built the | bridge?"]}
+    records = [{"_id": name, "text": "\n".join(f"|user|: {one}" for one in each)} for name, each in turns.items()]
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    assert read_topics(tmp_path / "questions.jsonl") == [
+        Topic("a<::>3", "Is it old?"),
+        Topic("a<::>1", "Who built the | bridge?"),
+    ]

@@ -91,6 +91,28 @@ def grades(folder: Path) -> dict[tuple[str, str], Any]:
     return {(one["passage"], one["question"]): one["grade"] for one in records}
 
 
+def test_answers_of_trec_rag_are_graded_by_segments_and_scored_as_runs(place: Path, tmp_path: Path) -> None:
+    sentences = ["The outer layer of the skin is the epidermis", "Stripes are on zebras"]
+    answers = [
+        {
+            "run_id": run,
+            "topic_id": "skin",
+            "references": ["d"],
+            "answer": [{"text": text, "citations": [0]} for text in texts],
+        }
+        for run, texts in (("a/b", sentences), ("c", sentences[1:]))
+    ]
+    files = (str(place / "bank.jsonl"), str(lines(tmp_path / "answers.jsonl", *answers)))
+    told = result("grade", "run", *files, *MODEL, "--segment", "8", "--out", str(tmp_path / "out"))
+    assert told["n"] == 6
+    assert grades(tmp_path / "out")["a/b#1", "q1"] == 5
+    runs = [str(tmp_path / "out" / "runs" / name) for name in ("a_b.run", "c.run")]
+    found = result("grade", "cover", str(tmp_path / "out" / "grades.jsonl"), *runs, "--tau", "4")
+    assert {name: one["cover"]["estimate"] for name, one in found["runs"].items()} == {"a/b": 0.5, "c": 0.0}
+    here("grade", "report", str(tmp_path / "out"), "--tau", "4")
+    assert sentences[0] in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_ratings_are_written_and_unparsed_ones_are_null_and_shown(place: Path) -> None:
     told = grade(place, "rating")
     assert grades(place / "rating") == {

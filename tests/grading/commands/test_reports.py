@@ -278,6 +278,9 @@ def test_two_files_are_compared_line_by_line(tmp_path: Path, capsys: pytest.Capt
     assert scores == [pytest.approx(4 / 9), 1.0]
     assert found["score"]["estimate"] == pytest.approx(sum(scores) / 2)
     assert found["score"]["low"] == pytest.approx(4 / 9)
+    assert found["distribution"]["lowest"] == pytest.approx(4 / 9)
+    assert found["distribution"]["quartiles"][1] == pytest.approx(sum(scores) / 2)
+    assert found["distribution"]["tenths"] == [0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
     texts.similarity(str(first), [str(second)])
     assert "mean jaccard of 2 pairs with weights 2,1,0: 0.722 [" in capsys.readouterr().out
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from grading._records import BankQuestion
-from grading.formats._passages import Passage, pair, read_passages
+from grading.formats._passages import Passage, answer_runs, pair, read_passages
 
 BANK = [BankQuestion("a", "q", "What?"), BankQuestion("b", "q", "Why?"), BankQuestion("c", "r", "When?")]
 
@@ -85,3 +85,45 @@ def test_systems_may_not_disagree_about_a_passage() -> None:
 def test_a_bank_of_other_queries_is_refused() -> None:
     with pytest.raises(ValueError, match=r"passages: no query of the bank \(q, r\) has one; found z; wanted the same"):
         pair(BANK, [Passage("z", "p", "t")])
+
+
+def answer(run: str, topic: str, *texts: str) -> dict[str, Any]:
+    """An answer as in TREC RAG 24."""
+    sentences = [{"text": text, "citations": [0]} for text in texts]
+    return {"run_id": run, "topic_id": topic, "topic": "?", "references": ["d1"], "answer": sentences}
+
+
+def test_an_answer_of_trec_rag_is_one_passage_named_after_its_run(tmp_path: Path) -> None:
+    path = lines(tmp_path / "a.jsonl", answer("one", "q", "Skin is thin.", "It heals."), answer("two", "q", "Skin?"))
+    assert read_passages(path) == [
+        Passage("q", "one", "Skin is thin. It heals.", "one"),
+        Passage("q", "two", "Skin?", "two"),
+    ]
+
+
+def test_segments_are_whole_sentences_of_at_most_so_many_words(tmp_path: Path) -> None:
+    path = lines(tmp_path / "a.jsonl", answer("one", "q", "a b c", "d e", "f", "g h i j k l", " ", "m"))
+    found = read_passages(path, 5)
+    assert [one.text for one in found] == ["a b c d e", "f", "g h i j k l", "m"]
+    assert [one.id for one in found] == ["one#1", "one#2", "one#3", "one#4"]
+    assert answer_runs(found)["one"].top("q") == ("one#1", "one#2", "one#3", "one#4")
+
+
+def test_no_word_of_an_answer_is_lost_or_doubled_by_segments(tmp_path: Path) -> None:
+    texts = ["one two three four.", "five.", "six seven eight nine ten eleven twelve.", "thirteen fourteen."]
+    path = lines(tmp_path / "a.jsonl", answer("one", "q", *texts))
+    for size in range(1, 16):
+        assert " ".join(one.text for one in read_passages(path, size)) == " ".join(texts)
+
+
+def test_passages_are_not_segmented(tmp_path: Path) -> None:
+    path = lines(tmp_path / "p.jsonl", {"query": "q", "passage": "p", "text": "t"})
+    with pytest.raises(ValueError, match=r"p\.jsonl: holds passages; wanted answers of systems for --segment 5"):
+        read_passages(path, 5)
+
+
+def test_an_answer_with_a_citation_out_of_range_is_refused(tmp_path: Path) -> None:
+    broken = answer("one", "q", "Skin.")
+    broken["answer"][0]["citations"] = [7]
+    with pytest.raises(ValueError, match=r"a\.jsonl:1: answer\[0\]: citation 7; wanted an index from 0 to 0"):
+        read_passages(lines(tmp_path / "a.jsonl", broken))

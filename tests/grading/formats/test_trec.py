@@ -21,6 +21,16 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
+def test_qrels_of_beir_and_mtrag_are_read_with_their_header(tmp_path: Path) -> None:
+    text = "query-id\tcorpus-id\tscore\ndd6b<::>2\t822_7384-8758-0-1374\t1\ndd6b<::>2\t822_6698\t0\nee<::>1\tx\t2\n"
+    found = read_qrels(write(tmp_path / "dev.tsv", text))
+    assert found == {"dd6b<::>2": {"822_7384-8758-0-1374": 1, "822_6698": 0}, "ee<::>1": {"x": 2}}
+    with pytest.raises(ValueError, match=r"dev\.tsv:2: 4 columns; wanted 3: query-id, corpus-id, score"):
+        read_qrels(write(tmp_path / "dev.tsv", "query-id\tcorpus-id\tscore\na\t0\tb\t1\n"))
+    with pytest.raises(ValueError, match=r"bare\.tsv:1: 3 columns; wanted 4"):
+        read_qrels(write(tmp_path / "bare.tsv", "a\tb\t1\n"))
+
+
 def test_a_segment_id_with_a_number_sign_stays_whole(tmp_path: Path) -> None:
     segment = "msmarco_v2.1_doc_00_880019750#4_1633802806"
     qrels = write(tmp_path / "q", f"# a comment\n2024-1 0 {segment} 2\n#another\n2024-1\t0\tplain#\t-1\r\n")

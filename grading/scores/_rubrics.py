@@ -1,0 +1,82 @@
+"""Weighted rubrics (ResearchRubrics 2025): criteria of a task with a weight, below 0 for what an answer must not do.
+
+The compliance of an answer is the sum of the weights of the criteria that it satisfies over the sum of those above
+0: at most 1, and below 0 where it mostly does what it must not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from examcore import shown_json
+from grading._file_rows import FileRow, read_rows
+
+TASK = ("sample_id", "task_id", "query_id", "qid", "query")
+CRITERION = ("rubric_title", "criterion", "question")
+
+
+class JudgedCriterion(NamedTuple):
+    """A criterion, its weight, and how far an answer satisfies it, 0 to 1; NaN where the judge failed."""
+
+    text: str
+    weight: float
+    score: float
+
+
+class JudgedRubrics(NamedTuple):
+    """One system: task -> criteria of its answer."""
+
+    system: str
+    tasks: dict[str, list[JudgedCriterion]]
+
+    @property
+    def failed(self) -> int:
+        """How many criteria the judge gave no verdict on; they take no part."""
+        return sum(math.isnan(one.score) for criteria in self.tasks.values() for one in criteria)
+
+
+def read_rubrics(path: str | Path) -> JudgedRubrics:
+    """The results of one system as ResearchRubrics writes them, a line each: `sample_id, rubric_title, weight, score`.
+
+    The system is named after the file. A line with `success` false or no score is one that the judge failed on. Raises
+    `ValueError` (file:line, found, wanted) for a missing field, a score outside 0 to 1, a weight of 0, a criterion that
+    stands twice in a task, and a file without a verdict.
+    """
+    tasks: dict[str, dict[str, JudgedCriterion]] = {}
+    for row in read_rows(path, {}):
+        criteria, one = tasks.setdefault(row.first_text(TASK), {}), _criterion(row)
+        if one.text in criteria:
+            raise ValueError(f"{row.place}: criterion {shown_json(one.text)} stands twice in its task; wanted it once")
+        criteria[one.text] = one
+    found = JudgedRubrics(
+        Path(path).name.partition(".")[0], {task: list(each.values()) for task, each in tasks.items()}
+    )
+    if all(math.isnan(one.score) for criteria in found.tasks.values() for one in criteria):
+        raise ValueError(f"{path}: no criterion has a verdict; wanted a score from 0 to 1")
+    return found
+
+
+def compliance(criteria: Sequence[JudgedCriterion]) -> float:
+    """The weights of satisfied criteria over those above 0; NaN without one of them."""
+    known = [one for one in criteria if not math.isnan(one.score)]
+    most = sum(one.weight for one in known if one.weight > 0)
+    return sum(one.weight * one.score for one in known) / most if most else math.nan
+
+
+def avoided(criteria: Sequence[JudgedCriterion]) -> float:
+    """The share of the criteria with a weight below 0 that the answer does not meet; NaN without one of them."""
+    against = [one.score for one in criteria if one.weight < 0 and not math.isnan(one.score)]
+    return 1 - sum(against) / len(against) if against else math.nan
+
+
+def _criterion(row: FileRow) -> JudgedCriterion:
+    weight = row.number("weight")
+    if not weight:
+        raise ValueError(f"{row.place}: weight 0; wanted one above 0, or below for what an answer must not do")
+    score = math.nan if row.fields.get("success") is False else row.grade("score")
+    if score > 1:
+        raise ValueError(f"{row.place}: score {score:g}; wanted 0 to 1")
+    return JudgedCriterion(row.first_text(CRITERION), weight, score)
