@@ -44,6 +44,10 @@ class WordSeeker:
         if log := os.environ.get("ASSESSOR_LOG"):
             with Path(log).open("a") as file:
                 file.write(json.dumps(prompt.user) + "\n")
+        if "\nFacts:\n" in prompt.user:
+            return json.dumps(_labels(prompt.user))
+        if "The list so far: " in prompt.user:
+            return json.dumps({"nuggets": _revised_list(prompt.user)})
         if "Reply with JSON" in prompt.user:
             subject = re.findall(r"'([^']*)'", prompt.user)[-1]
             return json.dumps({"questions": [f"Which {word} has {subject}?" for word in ("use", "cost", "use")]})
@@ -65,6 +69,28 @@ class WordSeeker:
 def _found(question: str, text: str) -> float:
     words = set(re.findall(r"[a-z]{4,}", question.lower())) - {"what", "which", "does", "where", "when"}
     return sum(word in text.lower() for word in words) / max(len(words), 1)
+
+
+def _revised_list(asked: str) -> list[str]:
+    """The list so far and the sentences of the passages; a passage that is unreadable adds nothing."""
+    before, _, after = asked.partition("\n\nThe list so far: ")
+    known = json.loads(after.partition("\n")[0])["nuggets"]
+    found = re.findall(r"[^.\n]+", re.sub(r"\[\d+\] ", "\n", before.partition("Passages:\n")[2]))
+    return [*known, *(one.strip() for one in found if one.strip())]
+
+
+def _labels(asked: str) -> dict[str, str]:
+    """A fact is vital if it has a word of the query; an answer supports it by the share of its long words."""
+    query = re.findall(r"Query: (.*)", asked)[0]
+    answer = re.findall(r"<answer>\n(.*)\n</answer>", asked, re.DOTALL)
+    facts = re.findall(r"^(\d+)\. (.*)$", asked.partition("\nFacts:\n")[2], re.MULTILINE)
+    if not answer:
+        return {number: "vital" if _found(query, fact) else "okay" for number, fact in facts}
+    shares = {number: _found(fact, answer[0]) for number, fact in facts}
+    return {
+        number: "support" if share == 1 else "partial_support" if share >= 0.5 else "not_support"
+        for number, share in shares.items()
+    }
 
 
 def seeker() -> WordSeeker:
