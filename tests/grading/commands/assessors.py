@@ -44,6 +44,8 @@ class WordSeeker:
         if log := os.environ.get("ASSESSOR_LOG"):
             with Path(log).open("a") as file:
                 file.write(json.dumps(prompt.user) + "\n")
+        if (silencing := os.environ.get("ASSESSOR_SILENCED_BY")) and silencing in prompt.user:
+            return "\ud800"  # which no file can hold: no reply
         if "\nFacts:\n" in prompt.user:
             return json.dumps(_labels(prompt.user))
         if "The list so far: " in prompt.user:
@@ -95,3 +97,16 @@ def _labels(asked: str) -> dict[str, str]:
 
 def seeker() -> WordSeeker:
     return WordSeeker()
+
+
+class Mumbler(WordSeeker):
+    """Says nothing that can be read."""
+
+    name = "mumbler"
+
+    def _reply(self, prompt: Prompt) -> str:
+        return "Well ..."
+
+
+def mumbler() -> Mumbler:
+    return Mumbler()
