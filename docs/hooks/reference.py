@@ -30,6 +30,7 @@ MODULES = {
         "grading",
         "grading.banks",
         "grading.graders",
+        "grading.nuggets",
         "grading.scores",
         "grading.reports",
         "grading.leaderboards",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from grading.commands._article_scores import exam, rouge
 from grading.commands._bank_editing import edit_questions
@@ -13,6 +15,7 @@ from grading.commands._comparisons import agreement, leaderboard
 from grading.commands._evaluation_design import bias, power, reusability
 from grading.commands._grading import margin, run
 from grading.commands._item_analysis import items
+from grading.commands._nugget_making import assign, create
 from grading.commands._nuggets import nuggets
 from grading.commands._page import report
 from grading.commands._reports import argue, validate
@@ -34,7 +37,6 @@ COMMANDS: Commands = {
     "exam": (exam, "answers.csv --gold gold.csv --bank exam.jsonl"),
     "rouge": (rouge, "articles.jsonl gold.jsonl"),
     "items": (items, "grades.jsonl --run bm25.run --run dense.run --out items"),
-    "nuggets": (nuggets, "assignments.jsonl"),
     "rubrics": (rubrics, "system-a.jsonl system-b.jsonl"),
     "agreement": (agreement, "human.qrels model.qrels"),
     "leaderboard": (leaderboard, "official.csv exam.csv"),
@@ -54,11 +56,29 @@ BANK_COMMANDS: Commands = {
     "edit": (edit_questions, "bank.jsonl --retire q3 --reason 'too easy'"),
     "write": (write, "topics.jsonl --model embedded:qwen2.5-coder-1.5b --out bank.jsonl"),
 }
+NUGGET_COMMANDS: Commands = {
+    "create": (create, "passages.jsonl --model embedded:qwen2.5-coder-1.5b --out nuggets"),
+    "assign": (assign, "nuggets.jsonl run-a.jsonl --model embedded:qwen2.5-coder-1.5b --out assigned"),
+    "score": (nuggets, "assignments.jsonl"),
+}
 
 
-def _application(path: str, commands: Commands, text: str, example: str | None = None) -> typer.Typer:
+class NuggetGroup(TyperGroup):
+    """The commands on nuggets; words that begin with none of their names are those of `score`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Name the command that is left out, unless help on all of them is wanted."""
+        is_named = bool(args) and (args[0] in self.commands or args in (["--help"], ["-h"]))
+        return super().parse_args(ctx, args if is_named else ["score", *args])
+
+
+def _application(
+    path: str, commands: Commands, text: str, example: str | None = None, group: type[TyperGroup] = TyperGroup
+) -> typer.Typer:
     """An application of some commands; `path` is what a user types before a command's name."""
-    found = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, help=text, epilog=example)
+    found = typer.Typer(
+        cls=group, no_args_is_help=True, add_completion=False, rich_markup_mode=None, help=text, epilog=example
+    )
     for name, (command, arguments) in commands.items():
         found.command(name, epilog=f"Example: {path} {name} {arguments}")(with_records(command))
     return found
@@ -71,3 +91,13 @@ app = _application(
     "Example: ragexam grade nuggets run-a.jsonl run-b.jsonl",
 )
 app.add_typer(_application("ragexam grade bank", BANK_COMMANDS, "Question banks."), name="bank")
+app.add_typer(
+    _application(
+        "ragexam grade nuggets",
+        NUGGET_COMMANDS,
+        "Nuggets: made, assigned, scored; `nuggets FILES` scores.",
+        "Example: ragexam grade nuggets assignments.jsonl",
+        NuggetGroup,
+    ),
+    name="nuggets",
+)

@@ -44,6 +44,12 @@ class WordSeeker:
         if log := os.environ.get("ASSESSOR_LOG"):
             with Path(log).open("a") as file:
                 file.write(json.dumps(prompt.user) + "\n")
+        if (silencing := os.environ.get("ASSESSOR_SILENCED_BY")) and silencing in prompt.user:
+            return "\ud800"  # which no file can hold: no reply
+        if "\nFacts:\n" in prompt.user:
+            return json.dumps(_labels(prompt.user))
+        if "The list so far: " in prompt.user:
+            return json.dumps({"nuggets": _revised_list(prompt.user)})
         if "Reply with JSON" in prompt.user:
             subject = re.findall(r"'([^']*)'", prompt.user)[-1]
             return json.dumps({"questions": [f"Which {word} has {subject}?" for word in ("use", "cost", "use")]})
@@ -67,5 +73,40 @@ def _found(question: str, text: str) -> float:
     return sum(word in text.lower() for word in words) / max(len(words), 1)
 
 
+def _revised_list(asked: str) -> list[str]:
+    """The list so far and the sentences of the passages; a passage that is unreadable adds nothing."""
+    before, _, after = asked.partition("\n\nThe list so far: ")
+    known = json.loads(after.partition("\n")[0])["nuggets"]
+    found = re.findall(r"[^.\n]+", re.sub(r"\[\d+\] ", "\n", before.partition("Passages:\n")[2]))
+    return [*known, *(one.strip() for one in found if one.strip())]
+
+
+def _labels(asked: str) -> dict[str, str]:
+    """A fact is vital if it has a word of the query; an answer supports it by the share of its long words."""
+    query = re.findall(r"Query: (.*)", asked)[0]
+    answer = re.findall(r"<answer>\n(.*)\n</answer>", asked, re.DOTALL)
+    facts = re.findall(r"^(\d+)\. (.*)$", asked.partition("\nFacts:\n")[2], re.MULTILINE)
+    if not answer:
+        return {number: "vital" if _found(query, fact) else "okay" for number, fact in facts}
+    shares = {number: _found(fact, answer[0]) for number, fact in facts}
+    return {
+        number: "support" if share == 1 else "partial_support" if share >= 0.5 else "not_support"
+        for number, share in shares.items()
+    }
+
+
 def seeker() -> WordSeeker:
     return WordSeeker()
+
+
+class Mumbler(WordSeeker):
+    """Says nothing that can be read."""
+
+    name = "mumbler"
+
+    def _reply(self, prompt: Prompt) -> str:
+        return "Well ..."
+
+
+def mumbler() -> Mumbler:
+    return Mumbler()

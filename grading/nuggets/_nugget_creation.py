@@ -1,0 +1,194 @@
+"""Nuggets of a topic, grown over its passages as AutoNuggetizer does (Pradeep et al. 2024).
+
+The model reads some passages at a time with the list so far and returns the revised list. A batch whose reply holds no
+list is asked again in two halves; the list stays as it was where those hold none either. Duplicates go, then each
+nugget is labelled vital or okay.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from examcore import NoReply, ReportProgress, normalized
+from grading._similarity import similarity, words
+from grading.graders._assessor import CachedAssessor, PassagePrompt
+from grading.nuggets._nugget_labels import NuggetsToLabel, label_nuggets
+from grading.nuggets._nugget_prompts import (
+    FACT_TOKENS,
+    IMPORTANCE_LABELS,
+    OPENING,
+    creation_prompt,
+    importance_prompt,
+    listed_passages,
+    parse_nuggets,
+)
+
+PASSAGES = 10
+"""Passages that are read together, as in TREC RAG 2024."""
+MOST = 30
+"""Nuggets of a topic, as in TREC RAG 2024."""
+NEAR = 0.8
+"""Similarity of one and two words from which two nuggets say the same, as `bank lint` takes it for questions."""
+UNREAD_IMPORTANCE = "okay"
+"""The importance of a nugget for which no label could be read, as nuggetizer sets it."""
+_NEGATION = frozenset({"no", "not", "never", "none", "without", "nor", "neither", "cannot"})
+"""Words that turn a statement round, together with those that end in n't."""
+
+
+class TopicPassages(NamedTuple):
+    """A topic, the text of its query, and the passages that its nuggets come from, in order."""
+
+    topic: str
+    query: str
+    passages: Sequence[str]
+
+
+class CreatedNugget(NamedTuple):
+    """A nugget and its importance; `read` says whether the model's label could be read."""
+
+    text: str
+    importance: str
+    read: bool = True
+
+
+@dataclass
+class TopicNuggets:
+    """The nuggets of a topic, and what happened while they were made.
+
+    `unread` are replies that held no list or lacked labels, `unread_passages` counts the passages whose replies held no
+    list, `duplicates` the nuggets that said what another says, `cut` the characters of passages that were not read;
+    `lost` says why a reply is missing.
+    """
+
+    source: TopicPassages
+    texts: list[str] = field(default_factory=list)
+    nuggets: list[CreatedNugget] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    unread_passages: int = 0
+    duplicates: int = 0
+    cut: int = 0
+    lost: str = ""
+
+
+class CreationLimits(NamedTuple):
+    """How many passages are read together, and how many nuggets a topic has at most."""
+
+    together: int = PASSAGES
+    most: int = MOST
+
+
+class _PassageBatch(NamedTuple):
+    """Passages of a topic that are read together."""
+
+    topic: TopicNuggets
+    passages: Sequence[str]
+
+    def halves(self) -> tuple[_PassageBatch, _PassageBatch]:
+        """The first passages and the rest."""
+        middle = len(self.passages) // 2
+        return self._replace(passages=self.passages[:middle]), self._replace(passages=self.passages[middle:])
+
+    def prompt(self, most: int) -> PassagePrompt:
+        """What the model is asked: to revise the list that the topic has by now."""
+        source, text = self.topic.source, listed_passages(self.passages)
+        asked = creation_prompt(source.query, text, self.topic.texts, most)
+        return PassagePrompt(source.topic, asked, text, OPENING + FACT_TOKENS * most)
+
+
+LIMITS = CreationLimits()
+
+
+def grow_nuggets(
+    asking: CachedAssessor,
+    topics: Sequence[TopicPassages],
+    limits: CreationLimits = LIMITS,
+    report: ReportProgress | None = None,
+) -> list[TopicNuggets]:
+    """Grow the nuggets of every topic, without their importance; the topics' batches are asked side by side."""
+    found = [TopicNuggets(one) for one in topics]
+    total = sum(-(-len(one.passages) // limits.together) for one in topics)
+    done = 0
+    for start in range(0, max((len(one.passages) for one in topics), default=0), limits.together):
+        batches = [
+            _PassageBatch(one, one.source.passages[start : start + limits.together])
+            for one in found
+            if start < len(one.source.passages) and not one.lost
+        ]
+        _read_passages(asking, batches, limits.most)
+        done += len(batches)
+        if report is not None:
+            report(done, total)
+    return found
+
+
+def weigh_nuggets(asking: CachedAssessor, topics: Sequence[TopicNuggets], report: ReportProgress | None = None) -> None:
+    """Label the nuggets of every topic vital or okay."""
+    grown = [one for one in topics if not one.lost]
+    requests = [
+        NuggetsToLabel(one.source.topic, one.texts, partial(importance_prompt, one.source.query)) for one in grown
+    ]
+    for one, found in zip(grown, label_nuggets(asking, requests, IMPORTANCE_LABELS, report), strict=True):
+        one.lost = found.lost
+        one.unread += found.unread
+        one.nuggets = [
+            CreatedNugget(text, label or UNREAD_IMPORTANCE, label is not None)
+            for text, label in zip(one.texts, found.labels, strict=True)
+        ]
+
+
+def _read_passages(asking: CachedAssessor, batches: Sequence[_PassageBatch], most: int) -> None:
+    """Revise each topic's list by its batch, or by the halves of one whose reply holds no list."""
+    unread = _revise(asking, batches, most)
+    single = [one for one in unread if len(one.passages) == 1]
+    halved = [one.halves() for one in unread if len(one.passages) > 1]
+    # The second halves are read with the list that the first have made.
+    for halves in ([first for first, _ in halved], [second for _, second in halved]):
+        single += _revise(asking, halves, most)
+    for one in single:
+        one.topic.unread_passages += len(one.passages)
+
+
+def _revise(asking: CachedAssessor, batches: Sequence[_PassageBatch], most: int) -> list[_PassageBatch]:
+    """Revise each topic's list by its batch; returns the batches whose reply holds no list."""
+    asked = [one for one in batches if not one.topic.lost]
+    unread = []
+    for batch, reply in zip(asked, asking.replies([one.prompt(most) for one in asked]), strict=True):
+        topic = batch.topic
+        topic.cut += reply.cut
+        if isinstance(reply.text, NoReply):
+            topic.lost = reply.text.reason
+            continue
+        texts = parse_nuggets(reply.text)
+        # A model that has nothing to add may reply with nothing; the facts that it was shown still hold.
+        if not texts and (texts is None or topic.texts):
+            topic.unread.append(reply.text)
+            unread.append(batch)
+            continue
+        kept = distinct_nuggets(texts)
+        topic.duplicates += len(texts) - len(kept)
+        topic.texts = kept[:most]
+    return unread
+
+
+def distinct_nuggets(texts: Sequence[str]) -> list[str]:
+    """The nuggets without those that say what one before them says, in their order."""
+    kept: dict[str, str] = {}
+    for text in texts:
+        plain = normalized(text)
+        if plain and plain not in kept and not any(_says_the_same(text, one) for one in kept.values()):
+            kept[plain] = text
+    return list(kept.values())
+
+
+def _says_the_same(first: str, second: str) -> bool:
+    """Whether two nuggets are nearly the same words, with the same numbers and negations."""
+    return _marks(first) == _marks(second) and similarity(first, [second]).score >= NEAR
+
+
+def _marks(text: str) -> Counter[str]:
+    """The words that change what a statement says, however alike the rest is."""
+    return Counter(one for one in words(text) if one in _NEGATION or one.endswith("n't") or any(map(str.isdigit, one)))
