@@ -148,7 +148,12 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
 
     def read(_: ReportProgress) -> None:
         found = gather(
-            corpus.source, layout=corpus.layout, selection=corpus.select, sample=corpus.sample, seed=config.seed
+            corpus.source,
+            layout=corpus.layout,
+            selection=corpus.select,
+            sample=corpus.sample,
+            seed=config.seed,
+            language=corpus.language,
         )
         for warning in found.warnings:
             steps.progress.say(f"warning: {warning}")
@@ -174,6 +179,7 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
 
     source = {"source": corpus.source, "sample": corpus.sample, "seed": config.seed, **steps.record.content["inputs"]}
     source |= {"layout": corpus.layout, "select": asdict(corpus.select)}
+    source |= {"language": corpus.language} if corpus.language else {}
     cutting = {**source, "bounds": asdict(corpus.chunks)}
     authors = {"writer": config.writer.identity, "verifier": config.verifier and config.verifier.identity}
     # How long may be written at a time decides nothing about an exam that has all its questions.
