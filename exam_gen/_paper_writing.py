@@ -64,7 +64,10 @@ def _read(chunk: Chunk, raw: str | NoReply, model: str, seed: int, filters: Sequ
 def question_about(
     chunk: Chunk, stem: str, choices: tuple[str, ...], key: int, metadata: Mapping[str, object]
 ) -> Question:
-    """A question written from a chunk, its id made of the chunk's and the stem; names a language that is not English."""
+    """A question written from a chunk, its id made of the chunk's and the stem.
+
+    Its metadata name a language other than English.
+    """
     if chunk.language != ENGLISH:
         metadata = {**metadata, "language": chunk.language}
     digest = hashlib.sha256(f"{chunk.id}\n{stem}".encode()).hexdigest()[:10]
