@@ -9,7 +9,7 @@ from exam_gen._prompts import PAPER_VERSION, paper_prompt
 from exam_gen.drafting._parser import UnparsableReply, parse
 from exam_gen.rules._catalogue import arriving
 from exam_gen.rules._rule import BEYOND, Check
-from examcore import CachedLanguageModel, Chunk, Dropped, NoReply, Question
+from examcore import ENGLISH, CachedLanguageModel, Chunk, Dropped, NoReply, Question
 
 MAX_TOKENS = 220
 """Room for a question and four choices of some length."""
@@ -64,7 +64,12 @@ def _read(chunk: Chunk, raw: str | NoReply, model: str, seed: int, filters: Sequ
 def question_about(
     chunk: Chunk, stem: str, choices: tuple[str, ...], key: int, metadata: Mapping[str, object]
 ) -> Question:
-    """A question written from a chunk, its id made of the chunk's and the stem."""
+    """A question written from a chunk, its id made of the chunk's and the stem.
+
+    Its metadata name a language other than English.
+    """
+    if chunk.language != ENGLISH:
+        metadata = {**metadata, "language": chunk.language}
     digest = hashlib.sha256(f"{chunk.id}\n{stem}".encode()).hexdigest()[:10]
     where = (chunk.document_id, chunk.id, chunk.topic, chunk.text)
     return Question(f"{chunk.id}-{digest}", stem, choices, key, *where, metadata=metadata)

@@ -127,8 +127,9 @@ def overlaps(questions: Sequence[Question], kind: str) -> list[float]:
     """
     sourced = [one for one in questions if one.context]
     return [
-        math.fsum(overlap(text, f"{one.metadata.get('title', '')} {one.context}") for text in texts) / len(texts)
+        math.fsum(overlap(text, source, one.language) for text in texts) / len(texts)
         for one in sourced
+        for source in [f"{one.metadata.get('title', '')} {one.context}"]
         for texts in [[query.text for query in one.queries if query.kind == kind] or [one.stem]]
     ]
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from examcore._file_writing import read_records, write_lines
 from examcore._jsonl import JsonRecord, shown_json
+from examcore._languages import ENGLISH, LANGUAGES
 from examcore._records import STEM, Chunk, Document, Dropped, Exam, Query, Question
 
 _Object = dict[str, object]
@@ -20,21 +21,28 @@ _Identified = TypeVar("_Identified", Document, Chunk, Question)
 
 
 def write_documents(path: str | Path, documents: Iterable[Document]) -> None:
-    """Write `corpus.jsonl`: `id, title, text, source, topic, date` per line."""
-    write_lines(path, map(vars, documents))
+    """Write `corpus.jsonl`: `id, title, text, source, topic, date` per line; `language` if not English."""
+    write_lines(path, map(_without_english, documents))
 
 
 def read_documents(path: str | Path) -> list[Document]:
     """Read `corpus.jsonl`; `ValueError` (file:line, found, wanted) for bad lines and ids that stand twice."""
     return unique_ids(
-        (record.place, Document(**_required(record, "id text"), **_optional(record, "title source topic date")))
+        (
+            record.place,
+            Document(
+                **_required(record, "id text"),
+                **_optional(record, "title source topic date"),
+                language=_language(record),
+            ),
+        )
         for record in read_records(path)
     )
 
 
 def write_chunks(path: str | Path, chunks: Iterable[Chunk]) -> None:
-    """Write `chunks.jsonl`: `id, document_id, text, start, end, title, topic` per line."""
-    write_lines(path, map(vars, chunks))
+    """Write `chunks.jsonl`: `id, document_id, text, start, end, title, topic` per line; `language` if not English."""
+    write_lines(path, map(_without_english, chunks))
 
 
 def read_chunks(path: str | Path) -> list[Chunk]:
@@ -180,7 +188,19 @@ def _chunk(record: JsonRecord) -> Chunk:
             f"{record.place}: start {start} and end {end} span {end - start}; wanted {len(text)} characters"
         )
     named = _required(record, "id document_id") | _optional(record, "title topic")
-    return Chunk(**named, text=text, start=start, end=end)
+    return Chunk(**named, text=text, start=start, end=end, language=_language(record))
+
+
+def _without_english(one: Document | Chunk) -> _Object:
+    """The fields of a document or chunk; English is what a line without a language is in."""
+    return {name: value for name, value in vars(one).items() if name != "language" or value != ENGLISH}
+
+
+def _language(record: JsonRecord) -> str:
+    code = _string(record, "language", ENGLISH)
+    if code not in LANGUAGES:
+        raise ValueError(f"{record.place}: language is {code!r}; wanted a code such as en, de or fr")
+    return code
 
 
 def _some(path: str | Path, placed: Sequence[tuple[str, Question]]) -> list[Question]:

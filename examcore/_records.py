@@ -7,10 +7,15 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from examcore._languages import ENGLISH, LANGUAGES
+
 
 @dataclass(frozen=True)
 class Document:
-    """One text of the corpus; `topic` groups documents in reports, `date` begins with the year (empty: unknown)."""
+    """One text of the corpus; `topic` groups documents in reports, `date` begins with the year (empty: unknown).
+
+    `language` is a code of `LANGUAGES`.
+    """
 
     id: str
     title: str
@@ -18,11 +23,12 @@ class Document:
     source: str = ""
     topic: str = ""
     date: str = ""
+    language: str = ENGLISH
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Characters `start:end` of a document, with the title and topic it inherits."""
+    """Characters `start:end` of a document, with the title, topic and language it inherits."""
 
     id: str
     document_id: str
@@ -31,6 +37,7 @@ class Chunk:
     end: int
     title: str = ""
     topic: str = ""
+    language: str = ENGLISH
 
 
 STEM = "stem"
@@ -66,6 +73,12 @@ class Question:
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     metadata: Mapping[str, object] = field(default_factory=dict)
     queries: tuple[Query, ...] = ()
+
+    @property
+    def language(self) -> str:
+        """The language it is asked in: `metadata["language"]`, English where that is missing or none of `LANGUAGES`."""
+        code = self.metadata.get("language")
+        return code if isinstance(code, str) and code in LANGUAGES else ENGLISH
 
     @property
     def answer(self) -> str:

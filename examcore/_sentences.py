@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from examcore._languages import ENGLISH, language_named
+
 # Possessive and anchored at the run's first mark: a line of a million full stops stays linear.
 _CANDIDATE = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+\s++|[。！？؟۔]++[”’»）」』]*+\s*+")
 _WIDE = "。！？؟۔"
@@ -38,7 +40,7 @@ class TextUnit(NamedTuple):
     level: int
 
 
-def text_units(text: str) -> list[TextUnit]:
+def text_units(text: str, code: str = ENGLISH) -> list[TextUnit]:
     """The sentences, headings, list items, tables and code blocks of a text.
 
     They follow each other without gaps from the first line that is not blank to the end of the text.
@@ -49,17 +51,18 @@ def text_units(text: str) -> list[TextUnit]:
         if kind in {"code", "heading"}:
             found.append(TextUnit(begin, close, 2 if kind == "heading" else 1))
             continue
-        cuts = [begin, *sentence_starts(text[begin:close], begin), close]
+        cuts = [begin, *sentence_starts(text[begin:close], begin, code), close]
         found += [TextUnit(start, end, int(start == begin)) for start, end in pairwise(cuts)]
     return found
 
 
-def sentence_starts(text: str, offset: int = 0) -> list[int]:
+def sentence_starts(text: str, offset: int = 0, code: str = ENGLISH) -> list[int]:
     """Where the second and later sentences of one paragraph begin, plus `offset`.
 
     Plain boundaries (a word, a full stop, a capital) are taken at once; only around abbreviations, initials and
-    numbers pysbd's rules decide.
+    numbers pysbd's rules decide, those of the language or, where it has none, of English.
     """
+    code = code if language_named(code).segmenter else ENGLISH
     marker = _ITEM.match(text)
     begin = marker.end() if marker else 0
     starts: list[int] = []
@@ -67,20 +70,30 @@ def sentence_starts(text: str, offset: int = 0) -> list[int]:
     last = 0
     for match in _CANDIDATE.finditer(text, begin):
         cut = match.end()
-        verdict = _verdict(text, begin, match)
+        verdict = _verdict(text, begin, match, _abbreviations(code))
         if cut >= len(text) or verdict is False:
             continue
         if verdict is None:
             doubtful.append(cut)
             continue
-        starts += _settle(text, last, cut, doubtful)
+        starts += _settle(text, last, cut, doubtful, code)
         starts.append(cut)
         last, doubtful = cut, []
-    starts += _settle(text, last, len(text), doubtful)
+    starts += _settle(text, last, len(text), doubtful, code)
     return [offset + start for start in starts]
 
 
-def _verdict(text: str, begin: int, match: re.Match[str]) -> bool | None:
+@functools.cache
+def _abbreviations(code: str) -> frozenset[str]:
+    """Words that a full stop follows inside a sentence."""
+    if code == ENGLISH:
+        return _ABBREVIATIONS
+    from pysbd.languages import Language as Rules
+
+    return frozenset(word.lower() for word in Rules.get_language_code(code).Abbreviation.ABBREVIATIONS)
+
+
+def _verdict(text: str, begin: int, match: re.Match[str], abbreviations: frozenset[str]) -> bool | None:
     """Whether a sentence surely ends here (True), surely does not (False), or the rules must say (None)."""
     mark = match.group()
     if mark[0] in _WIDE:
@@ -94,17 +107,17 @@ def _verdict(text: str, begin: int, match: re.Match[str]) -> bool | None:
     word = before[-1].lstrip(_OPENING + "<>{").lower()
     if not word:
         return None
-    if word in _ABBREVIATIONS or len(word) == 1 or not following[:1].isupper():
+    if word in abbreviations or len(word) == 1 or not following[:1].isupper():
         return None
     return True if word[-1].isalpha() and "." not in word else None
 
 
-def _settle(text: str, start: int, end: int, doubtful: list[int]) -> list[int]:
+def _settle(text: str, start: int, end: int, doubtful: list[int], code: str) -> list[int]:
     """The doubtful boundaries inside `start:end` that pysbd takes for sentence starts too."""
     if not doubtful:
         return []
     if end - start <= _LONGEST_FOR_RULES:
-        ends = _rule_ends(text[start:end])
+        ends = _rule_ends(text[start:end], code)
         return [cut for cut in doubtful if _squeezed(text, start, cut) in ends]
     # A long stretch is judged piece by piece, each up to the next doubtful place.
     kept: list[int] = []
@@ -112,7 +125,7 @@ def _settle(text: str, start: int, end: int, doubtful: list[int]) -> list[int]:
     for cut, following in zip(doubtful, [*doubtful[1:], end], strict=True):
         left = max(last, cut - _LONGEST_FOR_RULES // 2)
         right = min(following, cut + _LONGEST_FOR_RULES // 2)
-        if _squeezed(text, left, cut) in _rule_ends(text[left:right]):
+        if _squeezed(text, left, cut) in _rule_ends(text[left:right], code):
             kept.append(cut)
             last = cut
     return kept
@@ -124,12 +137,12 @@ def _squeezed(text: str, start: int, end: int) -> int:
 
 
 @functools.lru_cache(maxsize=20_000)
-def _rule_ends(text: str) -> frozenset[int]:
+def _rule_ends(text: str, code: str) -> frozenset[int]:
     """The sentence ends pysbd finds, counted in characters that are not white space."""
     line = " ".join(text.split())
     total = 0
     ends = []
-    for sentence in _segmenter().segment(line):
+    for sentence in _segmenter(code).segment(line):
         total += len("".join(sentence.split()))
         ends.append(total)
     # The rules may add or lose characters on odd input; then their offsets mean nothing and no boundary is taken.
@@ -137,10 +150,10 @@ def _rule_ends(text: str) -> frozenset[int]:
 
 
 @functools.cache
-def _segmenter():  # type: ignore[no-untyped-def]
+def _segmenter(code: str):  # type: ignore[no-untyped-def]
     import pysbd
 
-    return pysbd.Segmenter(language="en", clean=False)
+    return pysbd.Segmenter(language=code, clean=False)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, str]]:

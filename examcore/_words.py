@@ -1,4 +1,4 @@
-"""Words of short texts: normal forms, stems, overlap, counts."""
+"""Words of short texts, in any language: normal forms, stems, overlap, counts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import unicodedata
 from collections import Counter
 from functools import cache, lru_cache
 from typing import Any
+
+from examcore._languages import ENGLISH, language_named
 
 FUNCTION_WORDS = frozenset(
     """a about above across after again against all almost along already also although always am among an and any are
@@ -63,25 +65,62 @@ def word_bag(text: str) -> Counter[str]:
 
 
 @lru_cache(maxsize=1 << 16)
-def stem(word: str) -> str:
-    """The stem of a lower-case word."""
-    return str(english_stemmer().stemWord(word))
+def stem(word: str, code: str = ENGLISH) -> str:
+    """The stem of a lower-case word; the word itself in a language without a stemmer."""
+    found = stemmer(code)
+    return word if found is None else str(found.stemWord(word))
 
 
 @cache
-def english_stemmer() -> Any:
-    """The stemmer itself, for libraries that take one."""
+def stemmer(code: str = ENGLISH) -> Any | None:
+    """The stemmer of a language itself, for libraries that take one; None where there is none."""
     import Stemmer
 
-    return Stemmer.Stemmer("english")
+    name = language_named(code).stemmer
+    return Stemmer.Stemmer(name) if name else None
 
 
-def content_stems(text: str) -> set[str]:
+@cache
+def function_words(code: str = ENGLISH) -> frozenset[str]:
+    """The words that carry the grammar of a language's sentences, as far as a library lists them."""
+    if code == ENGLISH:
+        return FUNCTION_WORDS
+    from bm25s import stopwords
+
+    name = language_named(code).stop_words
+    return frozenset(getattr(stopwords, f"STOPWORDS_{name}")) if name else frozenset()
+
+
+_UNSPACED = r"\u0e00-\u0e7f\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff々〆"
+"""Thai, Japanese and Chinese characters, as a class of a pattern."""
+_RUN = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+")
+
+
+def words(text: str, code: str = ENGLISH) -> list[str]:
+    """The lower-case words of a text, in order.
+
+    Of a script without spaces, the pairs of neighbouring characters (as in Lucene's analyzer of Chinese, Japanese and
+    Korean); Latin words among them are whole.
+    """
+    if language_named(code).spaced:
+        return re.findall(r"\w+", text.lower())
+    runs = _RUN.findall(unicodedata.normalize("NFKC", text).lower())
+    return [part for run in runs for part in _pairs(run)]
+
+
+def _pairs(run: str) -> list[str]:
+    if run[0] < "\u0e00" or len(run) == 1:
+        return [run]
+    return [run[at : at + 2] for at in range(len(run) - 1)]
+
+
+def content_stems(text: str, code: str = ENGLISH) -> set[str]:
     """The stems of a text's words that are not function words."""
-    return {stem(word) for word in re.findall(r"\w+", text.lower()) if word not in FUNCTION_WORDS}
+    empty = function_words(code)
+    return {stem(word, code) for word in words(text, code) if word not in empty}
 
 
-def overlap(query: str, passage: str) -> float:
+def overlap(query: str, passage: str, code: str = ENGLISH) -> float:
     """The share of a query's content words, stemmed, that stand in a passage; 1 for a query without content words."""
-    asked = content_stems(query)
-    return len(asked & content_stems(passage)) / len(asked) if asked else 1.0
+    asked = content_stems(query, code)
+    return len(asked & content_stems(passage, code)) / len(asked) if asked else 1.0

@@ -13,8 +13,10 @@ from pydantic import (
     FieldSerializationInfo,
     ModelWrapValidatorHandler,
     PrivateAttr,
+    SerializerFunctionWrapHandler,
     field_serializer,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
@@ -22,6 +24,7 @@ import irt
 from exam_gen import WritingSettings
 from exam_gen.corpora import ChunkBounds, Selection
 from exam_gen.rules import needs_of, rules_of
+from examcore import language_named
 from rag import (
     DEFAULT_ENCODER,
     FACTORS,
@@ -43,13 +46,28 @@ WRITER = "embedded:qwen2.5-coder-1.5b"
 
 
 class CorpusSettings(SettingsGroup):
-    """Where documents come from, how records become documents, which are taken, and how they are cut."""
+    """Where documents come from, how records become documents, which are taken, and how they are cut.
+
+    `language` is the code of the language that all of them are in; without it, that of each document is found.
+    """
 
     source: str
     layout: Literal["documents", "abstracts", "threads", "filings"] = "documents"
     select: Selection = Selection()
     sample: int | None = Field(default=None, ge=1)
     chunks: ChunkBounds = ChunkBounds()
+    language: str | None = None
+
+    @field_validator("language")
+    @classmethod
+    def _is_known(cls, code: str | None) -> str | None:
+        return code if code is None else language_named(code).code
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The settings; a language that is not named is left out, as runs of earlier releases have none."""
+        settings: dict[str, Any] = dump(self)
+        return {name: value for name, value in settings.items() if name != "language" or value is not None}
 
 
 class WriterSettings(ModelSettings):

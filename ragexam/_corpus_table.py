@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from exam_gen.corpora import Inventory, chunk, gather, take_inventory
-from examcore import Chunk, Document, RunFolder, RunRecord, read_chunks, read_documents
+from examcore import Chunk, Document, RunFolder, RunRecord, language_named, read_chunks, read_documents
 from examcore.console import aligned_rows, counts_text, printable
 from ragexam._config import Config, ExamConfig, generate_config
 from ragexam._settings import read
@@ -58,16 +58,29 @@ class CorpusTable:
                 ("words", f"{found.words:,}"),
                 ("vocabulary", f"{found.vocabulary:,}"),
                 ("topics", f"{found.topics:,}"),
+                ("languages", counts_text(_named(found.documents_by_language))),
                 *((name, counts_text(count)) for name, count in counts.items() if count),
                 *(("warning", printable(one)) for one in self.warnings),
             ]
         )
 
 
+def _named(counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts by the languages' English names; nothing said is English."""
+    return {language_named(code).name: count for code, count in counts.items()}
+
+
 def cut_corpus(config: ExamConfig) -> CutCorpus:
     """Read and cut the corpus of a configuration without a model, which estimates tokens from characters."""
     corpus = config.corpus
-    found = gather(corpus.source, layout=corpus.layout, selection=corpus.select, sample=corpus.sample, seed=config.seed)
+    found = gather(
+        corpus.source,
+        layout=corpus.layout,
+        selection=corpus.select,
+        sample=corpus.sample,
+        seed=config.seed,
+        language=corpus.language,
+    )
     chunks = chunk(found.documents, corpus.chunks, lambda text: round(len(text) / CHARACTERS_PER_TOKEN))
     return CutCorpus(found.documents, chunks, found.left_out, found.warnings)
 

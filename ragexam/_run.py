@@ -16,6 +16,7 @@ from exam_gen import WritingProgress, WritingSettings, WrittenExam, split_pool, 
 from exam_gen.corpora import Inventory, chunk, gather, need_source, take_inventory
 from exam_gen.rules import dropped_question
 from examcore import (
+    ENGLISH,
     Exam,
     LanguageModel,
     Progress,
@@ -148,7 +149,12 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
 
     def read(_: ReportProgress) -> None:
         found = gather(
-            corpus.source, layout=corpus.layout, selection=corpus.select, sample=corpus.sample, seed=config.seed
+            corpus.source,
+            layout=corpus.layout,
+            selection=corpus.select,
+            sample=corpus.sample,
+            seed=config.seed,
+            language=corpus.language,
         )
         for warning in found.warnings:
             steps.progress.say(f"warning: {warning}")
@@ -174,6 +180,7 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
 
     source = {"source": corpus.source, "sample": corpus.sample, "seed": config.seed, **steps.record.content["inputs"]}
     source |= {"layout": corpus.layout, "select": asdict(corpus.select)}
+    source |= {"language": corpus.language} if corpus.language else {}
     cutting = {**source, "bounds": asdict(corpus.chunks)}
     authors = {"writer": config.writer.identity, "verifier": config.verifier and config.verifier.identity}
     # How long may be written at a time decides nothing about an exam that has all its questions.
@@ -324,7 +331,11 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
         write_dropped(folder.dropped, lost)
         why = _none_left(written, pool_size, spent)
         raise ValueError(f"{config.corpus.source}: {why}; all losses: {folder.dropped}")
-    labelled = [replace(one, labels={**one.labels, **labels(one.stem)}) for one in written.questions]
+    # Rules for English have nothing to say of another language.
+    labelled = [
+        replace(one, labels={**one.labels, **labels(one.stem)}) if one.language == ENGLISH else one
+        for one in written.questions
+    ]
     exam, pool = split_pool(labelled, pool_size, config.seed)
     write_dropped(folder.dropped, written.dropped)
     write_exam(folder.shots, pool)

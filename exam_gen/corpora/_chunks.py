@@ -68,9 +68,8 @@ def chunk(
 
 def _chunks(document: Document, bounds: ChunkBounds, count: Callable[[str], int] | None) -> Iterator[Chunk]:
     text = document.text
-    pieces = _Pieces.of(
-        text, [p for unit in text_units(text) for p in _split(text, unit, bounds, count)], bounds, count
-    )
+    units = text_units(text, document.language)
+    pieces = _Pieces.of(text, [p for unit in units for p in _split(text, unit, bounds, count)], bounds, count)
     for number, (first, after) in enumerate(_spans(pieces)):
         start = pieces.starts[first] if first else pieces.contents[0].start
         end = pieces.starts[after] if after < len(pieces.starts) else pieces.contents[-1].end
@@ -82,6 +81,7 @@ def _chunks(document: Document, bounds: ChunkBounds, count: Callable[[str], int]
             end=end,
             title=document.title,
             topic=document.topic,
+            language=document.language,
         )
 
 

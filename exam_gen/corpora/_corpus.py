@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exam_gen.corpora._formats import TEXT_SUFFIXES, read_page, suffix
@@ -13,7 +14,7 @@ from exam_gen.corpora._python_reference import python_manual
 from exam_gen.corpora._record_layouts import LAYOUTS
 from exam_gen.corpora._selection import Selection, select
 from exam_gen.corpora._tables import BLANK, TABLE_SUFFIXES, LocatedDocument, first_line, read_table, shortened
-from examcore import Document, JsonRecord, UnreadableError, unique_ids
+from examcore import ENGLISH, Document, JsonRecord, UnreadableError, find_language, language_named, unique_ids
 
 Layout = Callable[[Iterable[JsonRecord]], Iterator[LocatedDocument]]
 _NAMED = 10
@@ -46,6 +47,7 @@ def gather(
     selection: Selection | None = None,
     sample: int | None = None,
     seed: int = 0,
+    language: str | None = None,
 ) -> Corpus:
     """The chosen documents of a source, in its order, with unique ids and text that is not blank.
 
@@ -58,7 +60,8 @@ def gather(
     - `python-docs`: the language reference every Python carries.
     File names may end in `.gz`. `layout` (one of `LAYOUTS`) says how records become documents,
     `selection` which are taken; `sample` keeps that many of these, chosen by `seed`: a larger sample with the same seed
-    contains the smaller one.
+    contains the smaller one. `language` is the code of the documents' language; without it, each has the one that its
+    text is found to be in, and the commonest of all where that cannot be told.
 
     Raises `FileNotFoundError` for a missing source and `ValueError`, in one line naming file, line, what was found
     and what was wanted, for a file or table that cannot be read. What is left out is counted, and so are text files and
@@ -72,7 +75,21 @@ def gather(
         reasons = ", ".join(f"{count} {reason}" for reason, count in chosen.left_out.items())
         left_out = f" ({reasons})" if reasons else ""
         raise ValueError(f"{source}: the corpus is empty{left_out}; wanted at least one document")
-    return Corpus(unique_ids(chosen.documents), chosen.left_out, tuple(unreadable))
+    documents = in_languages(unique_ids(chosen.documents), language)
+    return Corpus(documents, chosen.left_out, tuple(unreadable))
+
+
+def in_languages(documents: Sequence[Document], named: str | None = None) -> list[Document]:
+    """The documents with their languages: the one named, or the one found, or the commonest of those."""
+    if named is not None:
+        return [replace(one, language=language_named(named).code) for one in documents]
+    told = [find_language(one.text) for one in documents]
+    characters: Counter[str] = Counter()
+    for one, code in zip(documents, told, strict=True):
+        if code is not None:
+            characters[code] += len(one.text)
+    usual = characters.most_common(1)[0][0] if characters else ENGLISH
+    return [replace(one, language=code or usual) for one, code in zip(documents, told, strict=True)]
 
 
 def need_source(source: str | Path) -> None:

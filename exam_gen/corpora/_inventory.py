@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from examcore import Chunk, Document
+from examcore import ENGLISH, Chunk, Document
 
 _WORD = re.compile(r"\w+(?:['’.-]\w+)*")
 
@@ -28,8 +28,8 @@ class Inventory:
 
     A word is a run of letters, digits and underscores, with single inner hyphens, points and apostrophes; the
     vocabulary counts words that differ in more than case. `topics` and `documents_by_topic` leave out
-    documents without one. `cases` counts unusual documents, `left_out` the records that did not become documents, both
-    by name.
+    documents without one; `documents_by_language` has their codes. `cases` counts unusual documents, `left_out` the
+    records that did not become documents, both by name.
     """
 
     documents: int
@@ -45,10 +45,14 @@ class Inventory:
     documents_by_topic: Mapping[str, int]
     cases: Mapping[str, int]
     left_out: Mapping[str, int]
+    documents_by_language: Mapping[str, int] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, object]:
-        """The counts as plain mappings, for JSON."""
-        return asdict(self)
+        """The counts as plain mappings, for JSON; without those by language where all documents are in English."""
+        counts = asdict(self)
+        if self.documents_by_language.keys() <= {ENGLISH}:
+            del counts["documents_by_language"]
+        return counts
 
     @classmethod
     def from_dict(cls, counts: Mapping[str, Any]) -> Inventory:
@@ -78,6 +82,7 @@ def take_inventory(
         documents_by_topic=dict(sorted(topics.items(), key=lambda one: (-one[1], one[0]))),
         cases=count_cases(documents),
         left_out=dict(left_out or {}),
+        documents_by_language=dict(Counter(document.language for document in documents).most_common()),
     )
 
 

@@ -77,7 +77,7 @@ def facts(chunks: Sequence[Chunk], *, per_chunk: int, seed: int) -> list[Fact]:
             found = _of_sentence(chunk, sentence, common, jitter)
             if found:
                 best.append(max(found, key=lambda fact: fact.score))
-        named = {one for one in best if content_stems(one.gapped) & main[chunk.document_id]}
+        named = {one for one in best if content_stems(one.gapped, chunk.language) & main[chunk.document_id]}
         best = sorted(best, key=lambda fact: (fact not in named, -fact.score))[:per_chunk]
         chosen += [one for one in best if one in named]
         others += [one for one in best if one not in named]

@@ -24,8 +24,8 @@ def main_stems(chunks: Sequence[Chunk]) -> dict[str, frozenset[str]]:
     """
     counts: dict[str, Counter[str]] = {}
     for chunk in chunks:
-        parts = [chunk.text[one.start : one.end] for one in text_units(chunk.text)]
-        stems = (one for part in (chunk.title, *parts) for one in content_stems(part))
+        parts = [chunk.text[one.start : one.end] for one in text_units(chunk.text, chunk.language)]
+        stems = (one for part in (chunk.title, *parts) for one in content_stems(part, chunk.language))
         counts.setdefault(chunk.document_id, Counter()).update(stems)
     documents = Counter(one for each in counts.values() for one in each)
     return {name: _heaviest(each, documents, len(counts)) for name, each in counts.items()}
@@ -38,7 +38,7 @@ def _heaviest(counts: Mapping[str, int], documents: Mapping[str, int], total: in
 
 def common_stems(chunks: Sequence[Chunk]) -> frozenset[str]:
     """The stems that stand in so many passages that they name the subject of none."""
-    counts = Counter(one for chunk in chunks for one in content_stems(f"{chunk.title} {chunk.text}"))
+    counts = Counter(one for chunk in chunks for one in content_stems(f"{chunk.title} {chunk.text}", chunk.language))
     limit = max(FEW, COMMON * len(chunks))
     return frozenset(one for one, count in counts.items() if count > limit)
 
@@ -49,7 +49,7 @@ def is_about(text: str, chunk: Chunk, common: frozenset[str]) -> bool:
     Of the questions that people asked, on three collections, nine in ten have one that their document repeats. A
     question without any is about a detail that could stand anywhere ("What was seen in all cases?").
     """
-    parts = [chunk.text[one.start : one.end] for one in text_units(chunk.text)]
-    counts = Counter(one for part in parts for one in content_stems(part))
-    subject = {one for one, count in counts.items() if count >= REPEATED} | content_stems(chunk.title)
-    return bool(content_stems(text) & (subject - common))
+    parts = [chunk.text[one.start : one.end] for one in text_units(chunk.text, chunk.language)]
+    counts = Counter(one for part in parts for one in content_stems(part, chunk.language))
+    subject = {one for one, count in counts.items() if count >= REPEATED} | content_stems(chunk.title, chunk.language)
+    return bool(content_stems(text, chunk.language) & (subject - common))

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from exam_gen.language._outside_references import outside_reference
 from exam_gen.language._similarity import distractors
 from exam_gen.rules._rule import Check
-from examcore import FUNCTION_WORDS, Question, normalized
+from examcore import ENGLISH, FUNCTION_WORDS, Question, normalized
 
 
 def no_question(question: Question) -> str | None:
@@ -53,14 +53,47 @@ _CATCH_ALL = re.compile(
 )
 
 
+_LETTERS = r"^\(?[A-D]\)?\s+(?:{joined})\s+\(?[A-D]\)?\.?$"
+_CATCH_ALLS = {
+    ENGLISH: _CATCH_ALL,
+    "de": re.compile(
+        r"\b(?:alle|keine|nichts|beide|jede|einige)[rsnm]?\s+(?:(?:der|von|den|die)\s+)?(?:oben|oberen|obigen|genannten"
+        r"|vorstehenden|aufgeführten|anderen|antworten|möglichkeiten|diesen|davon)\b|^(?:alle|keine[rs]?|beide)\.?$"
+        r"|\b(?:sowohl|weder)\s+\(?[A-D]\)?\s+(?:als|noch)\b|\bnicht\s+(?:bestimmbar|angegeben|genannt|erwähnt)\b|"
+        + _LETTERS.format(joined="und|&"),
+        re.I,
+    ),
+    "fr": re.compile(
+        r"\b(?:tou(?:te)?s|aucune?|chacune?|les\s+deux|l[’']une?)\s+(?:(?:de\s+ces|des|de\s+ceux|les|ces)\s+)?(?:réponses"
+        r"|options|choix|propositions|précédent\w*|ci-dessus|autres)\b|^(?:tou(?:te)?s|aucune?|les\s+deux)\.?$"
+        r"|\bni\s+\(?[A-D]\)?\s*,?\s+ni\b|\bne\s+peut\s+(?:pas\s+)?être\s+déterminé|\bnon\s+(?:précisé|mentionné|indiqué)|"
+        + _LETTERS.format(joined="et|&"),
+        re.I,
+    ),
+    "es": re.compile(
+        r"\b(?:tod[oa]s|ningun[oa]|ninguna|amb[oa]s|cualquiera)\s+(?:(?:de\s+)?(?:las|los|estas|estos)\s+)?(?:respuestas"
+        r"|opciones|anteriores|mencionad\w+|demás|otr[oa]s)\b|^(?:tod[oa]s|ningun[oa]|amb[oa]s)\.?$"
+        r"|\bni\s+\(?[A-D]\)?\s+ni\b|\bno\s+se\s+(?:puede\s+determinar|menciona|indica|especifica)\b|"
+        + _LETTERS.format(joined="y|&"),
+        re.I,
+    ),
+}
+"""Choices that stand for others or for none, by language; in another language none is told."""
+_NEVER = re.compile(r"(?!)")
+
+
 def catch_all(question: Question) -> str | None:
-    """No choice stands for others ("all of the above", "both A and C") or for none ("cannot be determined")."""
-    return _choice_with(question, _CATCH_ALL)
+    """No choice stands for others ("all of the above", "both A and C") or for none ("cannot be determined").
+
+    Told in English, German, French and Spanish.
+    """
+    return _choice_with(question, _CATCH_ALLS.get(question.language, _NEVER))
 
 
 def without_catch_all(question: Question, least: int = 3) -> Question | None:
     """The question without its catch-all choices, where these are wrong and `least` choices remain; else None."""
-    stays = [n for n, one in enumerate(question.choices) if not _CATCH_ALL.search(one.strip())]
+    pattern = _CATCH_ALLS.get(question.language, _NEVER)
+    stays = [n for n, one in enumerate(question.choices) if not pattern.search(one.strip())]
     if len(stays) == len(question.choices) or question.key not in stays or len(stays) < least:
         return None
     return replace(question, choices=tuple(question.choices[n] for n in stays), key=stays.index(question.key))

@@ -78,7 +78,7 @@ def judge_claims(
 
     `by` is as for `LanguageModelJudge`.
     """
-    claims = [_claims(one.reply) for one in answers]
+    claims = [_claims(one.reply, one.question.language) for one in answers]
     judge = LanguageModelJudge(model, _material(answers, claims), by=by)
     asks = [ask for one, some in zip(answers, claims, strict=True) for ask in _asks(one, some)]
     asked, found = list(dict.fromkeys(asks)), dict[Ask, Decision]()
@@ -90,9 +90,9 @@ def judge_claims(
     return [_judged(one, some, found) for one, some in zip(answers, claims, strict=True)]
 
 
-def _claims(reply: str) -> list[Sentence]:
+def _claims(reply: str, language: str) -> list[Sentence]:
     """The sentences of an answer, with the numbers of the passages that they cite."""
-    units = text_units(reply) if reply.strip() else []
+    units = text_units(reply, language) if reply.strip() else []
     texts = [reply[unit.start : unit.end].strip() for unit in units[:LONGEST]]
     numbers = [[n for group in _CITED.findall(text) for n in re.findall(r"\d+", group)] for text in texts]
     return [Sentence(text, tuple(cited)) for text, cited in zip(texts, numbers, strict=True)]

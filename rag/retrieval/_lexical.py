@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore import Chunk, Question, english_stemmer
+from examcore import ENGLISH, Chunk, Question, function_words, language_named, stemmer, words
 from rag.retrieval._protocol import searched_text, top_indices
 
 LSA_DIMENSIONS = 256
@@ -20,14 +20,41 @@ SCORE_DIGITS = 9
 Scores = NDArray[np.float64]
 
 
-def stemmed_words(texts: Sequence[str]) -> list[list[str]]:
-    """The English words of each text in order, without stop words, stemmed."""
+def stemmed_words(texts: Sequence[str], code: str = ENGLISH) -> list[list[str]]:
+    """The words of each text in order, without stop words, stemmed, as the language has them; else pairs of characters.
+
+    The stop words of English are the few of bm25s, those of other languages all that it lists.
+    """
     import bm25s
 
-    words: list[list[str]] = bm25s.tokenize(
-        list(texts), stopwords="en", stemmer=english_stemmer(), return_ids=False, show_progress=False
+    if not language_named(code).spaced:
+        return [words(text, code) for text in texts]
+    stop = "en" if code == ENGLISH else sorted(function_words(code))
+    found: list[list[str]] = bm25s.tokenize(
+        list(texts), stopwords=stop, stemmer=stemmer(code), return_ids=False, show_progress=False
     )
-    return words
+    return found
+
+
+def passage_words(chunks: Sequence[Chunk]) -> list[list[str]]:
+    """The stemmed words of each passage, in its own language."""
+    found: list[list[str]] = [[] for _ in chunks]
+    for code in dict.fromkeys(chunk.language for chunk in chunks):
+        places = [place for place, chunk in enumerate(chunks) if chunk.language == code]
+        texts = [searched_text(chunks[place]) for place in places]
+        for place, stems in zip(places, stemmed_words(texts, code), strict=True):
+            found[place] = stems
+    return found
+
+
+def question_words(question: Question, chunks: Sequence[Chunk]) -> list[str]:
+    """The stemmed words that are searched for: in the language a question names, else that of the passages."""
+    code = question.language
+    if "language" not in question.metadata:
+        # A mixed corpus names it with each question, but for those in English.
+        spoken = {chunk.language for chunk in chunks}
+        code = spoken.pop() if len(spoken) == 1 else ENGLISH
+    return stemmed_words([question.stem], code)[0]
 
 
 class Bm25:
@@ -40,7 +67,7 @@ class Bm25:
         """The k best passages that share a word with the stem."""
         if self._index is None:
             return []
-        words = [word for word in stemmed_words([question.stem])[0] if word in self._index.vocab_dict]
+        words = [word for word in question_words(question, self._chunks) if word in self._index.vocab_dict]
         if not words:
             return []
         scores = np.asarray(self._index.get_scores(words))
@@ -50,7 +77,7 @@ class Bm25:
     def _index(self) -> Any | None:
         import bm25s
 
-        words = stemmed_words([searched_text(chunk) for chunk in self._chunks]) if self._chunks else []
+        words = passage_words(self._chunks)
         if not any(words):
             return None
         index = bm25s.BM25(k1=1.5, b=0.75, method="lucene")
@@ -66,7 +93,7 @@ class TfIdf:
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """The k best passages that share a word with the stem."""
-        return self._table.best(question.stem, k, lambda asked: (self._table.passages @ asked.T).toarray().ravel())
+        return self._table.best(question, k, lambda asked: (self._table.passages @ asked.T).toarray().ravel())
 
 
 class Lsa:
@@ -80,7 +107,7 @@ class Lsa:
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """The k nearest passages with a positive cosine; none for a stem without a known word."""
-        return self._table.best(question.stem, k, self._cosines)
+        return self._table.best(question, k, self._cosines)
 
     def _cosines(self, asked: Any) -> Scores:
         directions, passages = self._space
@@ -104,16 +131,16 @@ class TfIdfTable:
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._chunks = tuple(chunks)
 
-    def best(self, text: str, k: int, score: Callable[[Any], Scores]) -> list[Chunk]:
-        """The k passages that `score` rates highest above 0 for a text, given as a row; none without a known word."""
-        row = self.row(text)
+    def best(self, question: Question, k: int, score: Callable[[Any], Scores]) -> list[Chunk]:
+        """The k passages that `score` rates highest above 0 for a question, as a row; none without a known word."""
+        row = self.row(question)
         return [] if row is None else _positive(self._chunks, np.round(score(row), SCORE_DIGITS), k)
 
-    def row(self, text: str) -> Any | None:
-        """A text as a row `[1, words]`; None if it shares no word with the passages."""
+    def row(self, question: Question) -> Any | None:
+        """A question as a row `[1, words]`; None if it shares no word with the passages."""
         if self._fitted is None:
             return None
-        row = self._fitted[0].transform(stemmed_words([text]))
+        row = self._fitted[0].transform([question_words(question, self._chunks)])
         return row if row.nnz else None
 
     @property
@@ -126,7 +153,7 @@ class TfIdfTable:
     def _fitted(self) -> tuple[Any, Any] | None:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        words = stemmed_words([searched_text(chunk) for chunk in self._chunks]) if self._chunks else []
+        words = passage_words(self._chunks)
         if not any(words):
             return None
         vectorizer = TfidfVectorizer(analyzer=list, sublinear_tf=True)

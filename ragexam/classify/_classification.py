@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from examcore import CachedLanguageModel, Exam, NoReply, Prompt, Question, ReportProgress
+from examcore import ENGLISH, CachedLanguageModel, Exam, NoReply, Prompt, Question, ReportProgress
 from taxonomy import (
     LABEL_PROMPT_VERSION,
     LABEL_REPLY_TOKENS,
     Clustering,
     Encode,
     ModelLabels,
+    RuleLabels,
     Taxonomy,
     cluster,
     label_by_model,
@@ -78,7 +79,8 @@ def classify(
 ) -> tuple[Exam, list[Classification], Clustering | None]:
     """The exam with labels, the labels by taxonomy, and the clusters.
 
-    The model that is asked labels what has definitions; questions are grouped where there is an encoder. Labels of
+    The model that is asked labels what has definitions; the rules of ragexam label English alone, and questions in
+    other languages have none of their labels. Questions are grouped where there is an encoder. Labels of
     other names that the exam has stay. A question that a model's reply gives no levels has none: the rules do not stand
     in. `metadata.labelled_by` says of each name who gave the labels.
     """
@@ -94,7 +96,12 @@ def classify(
 
 
 def _by_rules(exam: Exam, taxonomy: Taxonomy) -> Classification:
-    readings = {question.id: taxonomy.read(question.stem) for question in exam.questions}
+    # The rules that come with ragexam are wordings of English; a taxonomy of one's own has the words of its author.
+    english = taxonomy.rules is not None
+    readings = {
+        one.id: RuleLabels((), "nothing") if english and one.language != ENGLISH else taxonomy.read(one.stem)
+        for one in exam.questions
+    }
     return Classification(
         name=taxonomy.name,
         by="rules",

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from exam_gen.rules import RuleTools, apply_rules, rules_of
-from exam_gen.rules._checks import luhn, without_catch_all
+from exam_gen.rules._checks import catch_all, luhn, without_catch_all
 from examcore import Question
 
 GOOD = Question(
@@ -294,3 +294,24 @@ def test_blocked_words_are_whole_words_in_any_case() -> None:
     assert reason("blocked-words", with_choices("x", "c++ code"), ["C++"]) == "blocked-words: 'c++'"
     assert reason("blocked-words", with_stem("Who darned the sock?"), ["darn"]) is None
     assert reason("blocked-words", GOOD, []) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "dropped", "kept"),
+    [
+        (
+            "de",
+            ("Alle oben genannten", "Keine der Antworten", "A und C", "weder A noch B"),
+            ("Alle Pakete", "keine Rechte"),
+        ),
+        ("fr", ("Toutes les réponses", "Aucune de ces réponses", "A et C"), ("Tous les paquets", "aucune dépendance")),
+        ("es", ("Todas las anteriores", "Ninguna de las opciones", "A y C"), ("Todos los paquetes", "ningún archivo")),
+        ("ja", (), ("All of the above",)),
+    ],
+)
+def test_catch_alls_are_told_in_the_language_of_the_question(
+    code: str, dropped: tuple[str, ...], kept: tuple[str, ...]
+) -> None:
+    for text in (*dropped, *kept):
+        asked = Question("q", "?", ("apt", text), 0, metadata={"language": code})
+        assert (catch_all(asked) is not None) == (text in dropped), text

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exam_gen.corpora import gather, need_source
+from exam_gen.corpora import Inventory, chunk, gather, need_source, take_inventory
 from examcore import Document
 from tests.corpus_reading import read_corpus
+from tests.language_samples import SAMPLES
 
 ROWS = [
     {"id": "a", "title": "Alpha", "text": "First text.", "source": "s", "topic": "t"},
@@ -390,3 +391,31 @@ def test_links_to_folders_are_not_followed(tmp_path: Path) -> None:
     put(tmp_path / "a" / "x.md", b"Text.")
     (tmp_path / "a" / "loop").symlink_to(tmp_path, target_is_directory=True)
     assert [one.id for one in read_corpus(tmp_path)] == ["a/x.md"]
+
+
+def test_each_document_has_the_language_it_is_found_in_or_the_commonest(tmp_path: Path) -> None:
+    for name in ("de", "fr"):
+        (tmp_path / f"{name}.txt").write_text(SAMPLES[name] * (3 if name == "de" else 1), encoding="utf-8")
+    (tmp_path / "short.txt").write_text("x = 1", encoding="utf-8")
+    found = gather(tmp_path)
+    assert {one.id: one.language for one in found.documents} == {"de.txt": "de", "fr.txt": "fr", "short.txt": "de"}
+    chunks = chunk(found.documents)
+    assert {one.document_id: one.language for one in chunks} == {one.id: one.language for one in found.documents}
+    counted = take_inventory(found.documents, chunks)
+    assert counted.documents_by_language == {"de": 2, "fr": 1}
+    assert counted.as_dict()["documents_by_language"] == {"de": 2, "fr": 1}
+    assert Inventory.from_dict(counted.as_dict()) == counted
+
+
+def test_a_language_that_is_named_is_that_of_all_documents(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(SAMPLES["de"], encoding="utf-8")
+    assert [one.language for one in gather(tmp_path, language="fr").documents] == ["fr"]
+    with pytest.raises(ValueError, match="language 'xx': unknown"):
+        gather(tmp_path, language="xx")
+
+
+def test_documents_in_english_alone_are_counted_as_before(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(SAMPLES["en"], encoding="utf-8")
+    counted = take_inventory(gather(tmp_path).documents, [])
+    assert counted.documents_by_language == {"en": 1}
+    assert "documents_by_language" not in counted.as_dict()

@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 from exam_gen import exam_statistics
 from exam_gen._assembly import shuffle_exam
 from exam_gen._baselines import fixed_answer_baseline, length_baseline
+from exam_gen._paper_writing import question_about
+from exam_gen._statistics import overlaps
 from exam_gen.rules._rule import BEYOND
-from examcore import Dropped, Question, wilson
+from examcore import Chunk, Dropped, Question, wilson
 
 
 def question(number: int, key: int, *choices: str, stem: str = "Which is it?") -> Question:
@@ -176,3 +179,16 @@ def test_an_empty_exam_has_undefined_baselines() -> None:
     assert math.isnan(found.longest_answer.chance)
     assert math.isnan(found.stem_length.mean)
     assert found.question_words == {}
+
+
+def test_overlap_is_counted_in_the_language_of_the_question() -> None:
+    passage = "Der Hafen nimmt die Schiffe auf."
+    german = Question("q", "Welches Schiff?", ("a", "b"), 0, context=passage, metadata={"language": "de"})
+    assert overlaps([german], "stem") == [1.0]
+    assert overlaps([replace(german, metadata={})], "stem") == [0.5]
+
+
+def test_a_question_written_from_a_passage_names_its_language_unless_that_is_english() -> None:
+    german = Chunk("a#0", "a", "Der Hafen.", 0, 10, language="de")
+    assert question_about(german, "Was?", ("a", "b"), 0, {}).language == "de"
+    assert "language" not in question_about(replace(german, language="en"), "What?", ("a", "b"), 0, {}).metadata

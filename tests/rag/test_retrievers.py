@@ -151,7 +151,7 @@ def test_lsa_in_all_directions_compares_what_of_a_question_the_passages_span(
     table = TfIdfTable(chunks)
     rows = table.passages.toarray()
     for question in questions:
-        row = table.row(question.stem)
+        row = table.row(question)
         assert row is not None
         # The projection of the question on the span of the passages, by least squares.
         spanned = rows.T @ np.linalg.lstsq(rows.T, row.toarray()[0], rcond=None)[0]
@@ -242,3 +242,31 @@ def test_cross_encoder_that_cannot_be_loaded_says_so_in_one_line(monkeypatch: py
     with pytest.raises(OSError, match="re-ranker nobody/ranker: cannot be loaded") as caught:
         CrossEncoder("nobody/ranker")("question", ["passage"])
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [Bm25, TfIdf])
+def test_words_are_searched_for_in_the_language_of_the_passages(kind: type) -> None:
+    german = [
+        Chunk("schiff", "a", "Der Hafen nimmt nur die Schiffe der Fischer auf.", 0, 48, language="de"),
+        Chunk("wald", "b", "Im Wald wachsen die Pilze, die man im Herbst sammelt.", 0, 53, language="de"),
+    ]
+    asked = Question("q", "Welche Wälder?", ("a", "b"), 0)
+    assert [one.id for one in kind(german).retrieve(asked, 1)] == ["wald"]
+    # With English stems alone, nothing is found.
+    assert kind([replace(one, language="en") for one in german]).retrieve(asked, 1) == []
+
+
+@pytest.mark.parametrize("kind", [Bm25, TfIdf])
+def test_each_passage_of_a_mixed_corpus_is_read_in_its_language(kind: type) -> None:
+    mixed = [
+        Chunk("ja", "a", "港長は毎朝、最初の船が入る前に門を開けます。", 0, 22, language="ja"),
+        Chunk("fr", "b", "Le capitaine ouvre les portes chaque matin.", 0, 43, language="fr"),
+        Chunk("en", "c", "The captain opened the gates in the morning.", 0, 44),
+    ]
+    for code, stem in {
+        "ja": "門を開けるのは誰ですか。",
+        "fr": "Qui ouvre la porte ?",
+        "en": "Who opens a gate?",
+    }.items():
+        asked = Question("q", stem, ("a", "b"), 0, metadata={} if code == "en" else {"language": code})
+        assert [one.id for one in kind(mixed).retrieve(asked, 1)] == [code]
