@@ -62,7 +62,9 @@ class RunFolder:
     answer_labels = RunFile("answer_labels.jsonl")
     """Labels of free-text answers given by hand."""
     claims = RunFile("claims.jsonl")
-    """The claims of free-text answers, as a judge finds them."""
+    """What a judge decided about claims of free-text answers: a log."""
+    claim_labels = RunFile("claim_labels.jsonl")
+    """The same decided by hand."""
     responses = RunFile("responses.csv")
     """The response table that measurement reads."""
     retrieval = RunFile("retrieval.csv")

@@ -180,7 +180,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
             elif new == "heading" and _HEADING.match(line):
                 kind = ""
         position += len(line) + 1
-    ends = [start for start, _ in starts[1:]] + [len(text)]
+    ends = [*(start for start, _ in starts[1:]), len(text)] if starts else []
     names = {"fenced": "code", "indented": "code", "table": "code"}
     for (start, kind), end in zip(starts, ends, strict=True):
         yield start, end, names.get(kind, kind)

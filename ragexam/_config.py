@@ -25,6 +25,7 @@ from exam_gen import WritingSettings
 from exam_gen.corpora import ChunkBounds, Selection
 from exam_gen.rules import needs_of, rules_of
 from examcore import language_named
+from grading.reports import ENTAILMENT
 from rag import (
     DEFAULT_ENCODER,
     FACTORS,
@@ -81,7 +82,8 @@ class GridSettings(SettingsGroup):
     """The pipelines that sit the exam, and how they sit it.
 
     Several `passages`, budgets (characters), kinds of `queries` or ways to give `answers` are crossed. `judge`: the
-    model that says which choice a free-text answer states where no rule can tell.
+    model that says which choice a free-text answer states where no rule can tell. `claims`: the model that says whether
+    texts state the claims of free-text answers; it decides no score.
 
     Entries are parsed once and dumped as they were given, so that a stored configuration reads as its author wrote it.
     """
@@ -95,6 +97,7 @@ class GridSettings(SettingsGroup):
     queries: str | list[str] = QUERIES
     answers: Mode | list[Mode] | None = None
     judge: ModelSettings | None = None
+    claims: ModelSettings | None = None
     normalization: str = "character"
     shot_passages: bool = False
     _given: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -132,11 +135,17 @@ class GridSettings(SettingsGroup):
 
     @property
     def examinees(self) -> list[ModelSettings | LlmSpec | BlackBoxSpec]:
-        """Everything that answers, and the judge of answers; models in the most demanding of their modes."""
+        """Everything that answers, and the judges of answers; models in the most demanding of their modes."""
         modes = self.grid.answers
         needed = {} if not modes else {"answers": "likelihood" if "likelihood" in modes else modes[0]}
         llms = [one.model_copy(update=needed) for one in self.grid.llms]
-        return [*llms, *self.grid.black_boxes, *([self.judge] if self.judge else [])]
+        return [*llms, *self.grid.black_boxes, *self.judges]
+
+    @property
+    def judges(self) -> list[ModelSettings]:
+        """The language models that judge answers and their claims."""
+        named = [one for one in (self.judge, self.claims) if one]
+        return [one for one in named if not one.model.startswith(ENTAILMENT)]
 
     @property
     def models(self) -> list[str]:
@@ -144,8 +153,7 @@ class GridSettings(SettingsGroup):
         retrievers = self.grid.retrievers
         encoders = [encoder for one in retrievers for encoder in one.encoders]
         rerankers = [one.parts.reranker for one in retrievers if one.parts.reranker]
-        judges = [self.judge.model] if self.judge else []
-        return [*(one.model for one in self.grid.llms), *encoders, *rerankers, *judges]
+        return [*(one.model for one in self.grid.llms), *encoders, *rerankers, *(one.model for one in self.judges)]
 
     def sitting(self, seed: int) -> SittingSettings:
         """How the exam is sat."""
@@ -169,6 +177,7 @@ class GridSettings(SettingsGroup):
             "queries": self.queries != QUERIES,
             "answers": self.answers is not None,
             "judge": self.judge is not None,
+            "claims": False,
         }
         found = self.model_dump(exclude={name for name, said in later.items() if not said})
         return found | ({"judge": self.judge.identity} if self.judge else {})

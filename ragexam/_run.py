@@ -78,6 +78,7 @@ def run_all(config: Config, progress: Progress, engine: EngineOptions = HERE) ->
         _set_aside_answers(steps.folder, exam, progress)
         library = Library(steps.folder, exam, config.grid)
         sit_step(steps, library, config.seed, engine)
+        claims_step(steps, library)
         retrieval_step(steps, library)
         if config.users is not None:
             validity_step(steps, library, config.users)
@@ -135,6 +136,7 @@ def run_sitting(
         steps = Steps(folder, record, progress)
         library = Library(folder, exam, grid)
         sit_step(steps, library, seed, engine)
+        claims_step(steps, library)
         retrieval_step(steps, library)
         with AnswerStore(folder.answers) as store:
             found = store.outcomes()
@@ -224,6 +226,17 @@ def sit_step(steps: Steps, library: Library, seed: int, engine: EngineOptions = 
 
     made_from = {"exam": exam.hash, "grid": grid.identity, "seed": seed}
     steps.do("answers", made_from, [folder.answers, folder.responses], answer, first=library.encode)
+
+
+def claims_step(steps: Steps, library: Library) -> None:
+    """The judge of claims decides what it has not decided about the free-text answers."""
+    from ragexam._answer_claims import decide_open_claims
+    from ragexam.report import read_free_text
+
+    judge = library.grid.claims
+    found = read_free_text(steps.folder, library.exam.questions) if judge is not None else None
+    if judge is not None and found is not None:
+        decide_open_claims(steps.folder, found, judge, steps.progress)
 
 
 def measure_steps(steps: Steps, config: Config) -> None:

@@ -1,5 +1,31 @@
-"""Reports with citations, judged sentence by sentence (ARGUE), and claims of answers in free text."""
+"""Reports with citations, judged sentence by sentence (ARGUE), and the claims of free-text answers."""
 
-from grading.reports._claims import Claim, JudgedClaims, ReadAnswer, ReadPassage, judge_claims
+from grading.reports._claims import (
+    ENTAILMENT,
+    CitedClaim,
+    ClaimAsk,
+    cited_claims,
+    claim_judge_name,
+    claims_of,
+    decide_claims,
+    entailment_judge,
+    language_model_judge,
+    text_hash,
+    word_for_word,
+)
+from grading.reports._judging_material import Decision
 
-__all__ = ["Claim", "JudgedClaims", "ReadAnswer", "ReadPassage", "judge_claims"]
+__all__ = [
+    "ENTAILMENT",
+    "CitedClaim",
+    "ClaimAsk",
+    "Decision",
+    "cited_claims",
+    "claim_judge_name",
+    "claims_of",
+    "decide_claims",
+    "entailment_judge",
+    "language_model_judge",
+    "text_hash",
+    "word_for_word",
+]

@@ -1,151 +1,152 @@
-"""Claims of answers in free text: which the passages that were read state, and which passages hold the right answer.
+"""Claims of texts, and whether other texts state them: what scores of free-text answers are counted from.
 
-A claim is a sentence of the answer. A judge is asked of each whether all the passages together state it (faithfulness
-of RAGAS and RAGChecker), and of each that cites passages by number, as in "[2]", whether those do (citation support of
-ARGUE). Of every passage it is asked whether it answers the question with the right answer (context precision), but the
-one that the question was written from does.
+A claim is a sentence. Whether a text states it is decided by rule where the sentence stands there word for word, else
+by a judge of ARGUE's support, which is asked each thing once.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
-from examcore import CachedLanguageModel, Question, ReportProgress, text_units
-from grading._records import BankQuestion, KeyAnswer, Sentence, SystemReport
-from grading.reports._judges import LanguageModelJudge
-from grading.reports._judging_material import Ask, Decision, ReportMaterial
+from examcore import CachedLanguageModel, text_units
+from grading._records import Sentence, SystemReport
+from grading.reports._judges import VERSION, EntailmentJudge, LanguageModelJudge, cross_encoder
+from grading.reports._judging_material import Ask, Decision, Judge, ReportMaterial
 
-BATCH = 32
-"""Questions that a judge is asked at a time, between two words on how far it is."""
-LONGEST = 30
-"""Claims of an answer that are judged: one that goes on is judged by its beginning."""
-PASSAGE, KEY, NOT_KNOWN = "passage ", "key", "no text of the passages that were read is known"
-"""What passages and right answers are called among what a judge is asked of, and why a claim is not judged."""
-_CITED = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
+ENTAILMENT = "entailment:"
+"""Begins the name of a judge that is a model of entailment."""
+HEADING = 2
+"""The level of a text unit that is a heading, which claims nothing."""
+BATCH = 8
+"""Questions after which decisions are passed on: as many as a server is asked at once."""
+_MARK = re.compile(r"\s*\[([^\[\]\n]{1,80})\]")
+_ITEM = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])\s+")
+_NO_PROSE = ("```", "~~~", "|")
+_CODE = re.compile(r"`[^`\n]*`")
 
 
-class ReadPassage(NamedTuple):
-    """A passage that was read for an answer; `text` is empty where it is not known, `source` says whether the question
-    was written from it.
-    """
+class ClaimAsk(NamedTuple):
+    """Whether a text states a claim; `claim` is worded as the judge reads it, `topic` the question that it is about."""
 
-    id: str
+    topic: str
+    claim: str
     text: str
-    source: bool
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What a decision is kept under: the claim, and a hash of the text."""
+        return self.claim, text_hash(self.text)
 
 
-class ReadAnswer(NamedTuple):
-    """A free-text answer of a pipeline to a question, and the passages that it read, in their order."""
+class CitedClaim(NamedTuple):
+    """A sentence of an answer without its marks of citation, and the places of the passages that it cites, from 0.
 
-    pipeline: str
-    question: Question
-    reply: str
-    passages: tuple[ReadPassage, ...]
-
-
-class Claim(NamedTuple):
-    """A claim of an answer: whether the passages that were read state it, on what grounds; whether those that it cites
-    do, None where it cites none. None also where the judge cannot say.
+    -1 is a mark that names no passage.
     """
 
     text: str
-    stated: bool | None
-    why: str
-    cited: bool | None = None
+    cites: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class JudgedClaims:
-    """The claims of an answer, and of each passage that it read whether it holds the right answer (None: not known)."""
-
-    pipeline: str
-    question: str
-    claims: tuple[Claim, ...]
-    holds: tuple[bool | None, ...]
+def text_hash(text: str) -> str:
+    """Sixteen hex digits of a text."""
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
-def judge_claims(
-    model: CachedLanguageModel,
-    answers: Sequence[ReadAnswer],
-    report: ReportProgress,
-    *,
-    by: Literal["likelihood", "reply"] = "likelihood",
-) -> list[JudgedClaims]:
-    """The claims of the answers, judged by a language model, whose replies its store keeps: what is there is not asked.
+def claims_of(text: str) -> list[str]:
+    """The sentences of a text, without marks of lists; headings, tables, blocks of code and marks claim nothing."""
+    units = [text[one.start : one.end].strip() for one in text_units(text) if one.level < HEADING]
+    sentences = [_ITEM.sub("", one) for one in units if not one.startswith(_NO_PROSE)]
+    return [one for one in sentences if re.search(r"\w", one)]
 
-    `by` is as for `LanguageModelJudge`.
+
+def cited_claims(reply: str, passages: Sequence[str]) -> list[CitedClaim]:
+    """The claims of an answer with what they cite: `[2]`, `[1, 3]` count the passages from 1, `[c12]` names an id.
+
+    Brackets that hold anything else stay in the claim, and so do those within code. Marks after a full stop belong to
+    the sentence before them.
     """
-    claims = [_claims(one.reply, one.question.language) for one in answers]
-    judge = LanguageModelJudge(model, _material(answers, claims), by=by)
-    asks = [ask for one, some in zip(answers, claims, strict=True) for ask in _asks(one, some)]
-    asked, found = list(dict.fromkeys(asks)), dict[Ask, Decision]()
-    for start in range(0, len(asked), BATCH):
-        report(start, len(asked))
-        batch = asked[start : start + BATCH]
-        found.update(zip(batch, judge.decide(batch), strict=True))
-    report(len(asked), len(asked))
-    return [_judged(one, some, found) for one, some in zip(answers, claims, strict=True)]
+    found: list[CitedClaim] = []
+    for sentence in claims_of(re.sub(r"([.!?])((?:\s*\[[^\[\]\n]{1,80}\])+)", r"\2\1", reply)):
+        code = [one.span() for one in _CODE.finditer(sentence)]
+        cites: list[int] = []
+
+        def taken(mark: re.Match[str], code: list[tuple[int, int]] = code, cites: list[int] = cites) -> str:
+            places = _cited(mark[1], passages)
+            if places is None or any(start <= mark.start(1) < end for start, end in code):
+                return mark[0]
+            cites.extend(places)
+            return ""
+
+        text = _MARK.sub(taken, sentence).strip()
+        if re.search(r"\w", text):
+            found.append(CitedClaim(text, tuple(dict.fromkeys(cites))))
+    return found
 
 
-def _claims(reply: str, language: str) -> list[Sentence]:
-    """The sentences of an answer, with the numbers of the passages that they cite."""
-    units = text_units(reply, language) if reply.strip() else []
-    texts = [reply[unit.start : unit.end].strip() for unit in units[:LONGEST]]
-    numbers = [[n for group in _CITED.findall(text) for n in re.findall(r"\d+", group)] for text in texts]
-    return [Sentence(text, tuple(cited)) for text, cited in zip(texts, numbers, strict=True)]
+def _cited(inside: str, passages: Sequence[str]) -> list[int] | None:
+    """The places that a mark names; None for one that is no citation."""
+    if not passages:
+        return None
+    if inside.strip() in passages:
+        return [passages.index(inside.strip())]
+    places = []
+    for part in map(str.strip, re.split(r"[,;]", inside)):
+        if part in passages:
+            places.append(passages.index(part))
+        elif part.isdecimal():
+            places.append(int(part) - 1 if 1 <= int(part) <= len(passages) else -1)
+        else:
+            return None
+    return places
 
 
-def _material(answers: Sequence[ReadAnswer], claims: Sequence[Sequence[Sentence]]) -> ReportMaterial:
-    reports, documents = list[SystemReport](), dict[str, str]()
-    nuggets = [
-        BankQuestion(KEY, one.question.id, one.question.stem, (KeyAnswer(one.question.answer),)) for one in answers
-    ]
-    for one, some in zip(answers, claims, strict=True):
-        topic = one.question.id
-        reports.append(SystemReport(one.pipeline, topic, tuple(some)))
-        reports += [SystemReport(PASSAGE + each.id, topic, (Sentence(each.text),)) for each in one.passages]
-        for read in (one.passages, *(_cited(one, claim) for claim in some)):
-            documents[_name(read)] = "\n\n".join(each.text for each in read if each.text)
-    return ReportMaterial.of(reports, nuggets, documents)
+def word_for_word(sentence: str, text: str) -> bool:
+    """Whether a sentence is one of a text's, white space and case apart."""
+    return _plain(sentence) in _plain_sentences(text)
 
 
-def _cited(answer: ReadAnswer, claim: Sentence) -> tuple[ReadPassage, ...]:
-    """The passages that a claim cites by their places, counted from 1."""
-    places = {int(number) - 1 for number in claim.citations}
-    return tuple(one for place, one in enumerate(answer.passages) if place in places)
+@functools.lru_cache(maxsize=4096)
+def _plain_sentences(text: str) -> frozenset[str]:
+    """The sentences of a text, which many questions are about."""
+    return frozenset(map(_plain, claims_of(text)))
 
 
-def _name(passages: Sequence[ReadPassage]) -> str:
-    return "\x1f".join(one.id for one in passages)
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
 
 
-def _stated(answer: ReadAnswer, at: int, passages: Sequence[ReadPassage]) -> Ask:
-    return Ask("supported", answer.pipeline, answer.question.id, at, _name(passages))
+def claim_judge_name(model: str, *, by_reply: bool) -> str:
+    """What decisions are kept under: the model, the version of the prompt, and how the model says yes."""
+    return model if model.startswith(ENTAILMENT) else f"{model}, {VERSION}, {'reply' if by_reply else 'likelihood'}"
 
 
-def _holds(answer: ReadAnswer, passage: ReadPassage) -> Ask:
-    return Ask("answers", PASSAGE + passage.id, answer.question.id, 0, nugget=KEY, answer=0)
+def entailment_judge(model: str) -> Callable[[ReportMaterial], Judge]:
+    """A model of entailment, `entailment:NAME`, as a judge of claims; loads it."""
+    entails = cross_encoder(model.removeprefix(ENTAILMENT))
+    return lambda material: EntailmentJudge(entails, material)
 
 
-def _asks(answer: ReadAnswer, claims: Sequence[Sentence]) -> Iterator[Ask]:
-    """What a judge is asked: nothing where no text is known, or where it is known already."""
-    for at, claim in enumerate(claims):
-        for read in (answer.passages, _cited(answer, claim)):
-            if any(one.text for one in read):
-                yield _stated(answer, at, read)
-    yield from (_holds(answer, one) for one in answer.passages if one.text and not one.source)
+def language_model_judge(model: CachedLanguageModel, *, by_reply: bool) -> Callable[[ReportMaterial], Judge]:
+    """A language model as a judge of claims: by the likelihoods of yes and no, or by what it writes."""
+    return lambda material: LanguageModelJudge(model, material, by="reply" if by_reply else "likelihood")
 
 
-def _judged(answer: ReadAnswer, claims: Sequence[Sentence], found: Mapping[Ask, Decision]) -> JudgedClaims:
-    unknown = Decision(None, NOT_KNOWN)
-    judged = []
-    for at, claim in enumerate(claims):
-        cited = _cited(answer, claim)
-        by_all = found.get(_stated(answer, at, answer.passages), unknown)
-        by_cited = found.get(_stated(answer, at, cited), unknown).verdict if cited else False
-        judged.append(Claim(claim.text, by_all.verdict, by_all.why, by_cited if claim.citations else None))
-    holds = tuple(one.source or found.get(_holds(answer, one), unknown).verdict for one in answer.passages)
-    return JudgedClaims(answer.pipeline, answer.question.id, tuple(judged), holds)
+def decide_claims(
+    asks: Sequence[ClaimAsk], judge_of: Callable[[ReportMaterial], Judge]
+) -> Iterator[tuple[ClaimAsk, Decision]]:
+    """The judge's decision of each question, in batches; texts that are too long for it are read to its limit."""
+    claims: dict[str, dict[str, int]] = {}
+    for one in asks:
+        known = claims.setdefault(one.topic, {})
+        known.setdefault(one.claim, len(known))
+    reports = [SystemReport("", topic, tuple(map(Sentence, known))) for topic, known in claims.items()]
+    judge = judge_of(ReportMaterial.of(reports, (), {text_hash(one.text): one.text for one in asks}))
+    for start in range(0, len(asks), BATCH):
+        batch = asks[start : start + BATCH]
+        wanted = [Ask("supported", "", one.topic, claims[one.topic][one.claim], text_hash(one.text)) for one in batch]
+        yield from zip(batch, judge.decide(wanted), strict=True)

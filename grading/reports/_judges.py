@@ -90,7 +90,9 @@ class LanguageModelJudge:
         if self._by == "likelihood":
             return [_likelier(one) for one in self._model.all_log_likelihoods([(one, WORDS) for one in prompts])]
         replies = self._model.replies(prompts, max_tokens=REPLY_TOKENS, stop=("\n",))
-        decisions = [read_reply(one) if isinstance(one, str) else Decision(None, one.reason) for one in replies]
+        decisions = [
+            read_reply(one) if isinstance(one, str) else Decision(None, one.reason, failed=True) for one in replies
+        ]
         self.unparsed.update(
             str(reply).strip() for reply, one in zip(replies, decisions, strict=True) if one.verdict is None
         )
@@ -256,7 +258,7 @@ def _settled(ask: Ask, material: ReportMaterial) -> Decision | None:
 
 def _likelier(found: Likelihoods | NoReply) -> Decision:
     if isinstance(found, NoReply):
-        return Decision(None, found.reason)
+        return Decision(None, found.reason, failed=True)
     lead = found.sums[0] - found.sums[1]
     if not math.isfinite(lead) or lead == 0:
         return Decision(None, "neither Yes nor No is the likelier")

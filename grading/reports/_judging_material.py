@@ -28,10 +28,14 @@ class Ask(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Yes, no, or None where the judge cannot say; `why` tells in a few words on what grounds."""
+    """Yes, no, or None where the judge cannot say; `why` tells in a few words on what grounds.
+
+    `failed`: a model gave no reply at all, and may give one when it is asked again.
+    """
 
     verdict: bool | None
     why: str = ""
+    failed: bool = False
 
 
 class Judge(Protocol):

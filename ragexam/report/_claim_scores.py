@@ -1,186 +1,361 @@
-"""Claim-level scores of free-text answers: are they faithful to what was read, and is what was found lost?"""
+"""Scores of free-text answers counted from claims: what is asked of a judge, and what its decisions come to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, zip_longest
+from functools import cached_property
+from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from examcore import IntervalEstimate, counted, mean_interval, read_json_lines, shown_json
-from grading.reports import Claim, JudgedClaims
+from examcore import (
+    Chunk,
+    IntervalEstimate,
+    JsonRecord,
+    Question,
+    cohen_kappa,
+    counted,
+    mean_interval,
+    read_json_lines,
+    shown_json,
+)
+from grading.reports import CitedClaim, ClaimAsk, Decision, cited_claims, claims_of, text_hash, word_for_word
 
-MEASURES = {
-    "faithfulness": "claims that the passages read state",
-    "citation_support": "claims that the passages they cite state",
-    "context_precision": "passages read that hold the right answer",
-    "context_recall": "answers with such a passage",
-    "lost": "of these, not right",
+FAITHFULNESS, COVERAGE = "faithfulness", "answer_coverage"
+PRECISION, RECALL, CITATIONS = "context_precision", "context_recall", "citation_support"
+LOST_IN_RETRIEVAL, LOST_IN_ANSWERING = "lost_in_retrieval", "lost_in_answering"
+SCORES = {
+    FAITHFULNESS: "claims of the answer that its passages state",
+    COVERAGE: "claims of the source that the answer states",
+    PRECISION: "passages that hold the source",
+    RECALL: "claims of the source that the passages state",
+    CITATIONS: "cited sentences that what they cite states",
+    LOST_IN_RETRIEVAL: "claims of the source that neither passages nor answer state",
+    LOST_IN_ANSWERING: "claims of the source that the passages state and the answer does not",
 }
-"""The scores by name, and what each is a share of."""
+"""The scores of a pipeline, each a mean of shares over its answers."""
+STATED, NOT_STATED = "stated", "not stated"
+CLAIM_LABELS = (STATED, NOT_STATED)
+"""What a claim is labelled by hand."""
+LEAST_WORDS = 4
+"""Words of a sentence below which it may stand in any text: headings, marks of lists."""
+ACCURACY_LEVEL = 0.95
+"""What intervals of scores cover, as those of accuracy do beside them."""
+KAPPA_LEVEL = 0.9
+"""What intervals of agreement cover, as those of answers' labels do."""
+
+Decided = Callable[[ClaimAsk], Decision | None]
+"""What is known of a question to the judge; None where it was not asked yet."""
 
 
-class OfPipeline(Protocol):
-    """Something about a pipeline."""
+class ClaimScore(NamedTuple):
+    """A mean of shares over answers with its interval, over how many answers; `reason` where nothing can be told."""
 
-    @property
-    def pipeline(self) -> str:
-        """Its id."""
-        ...
+    interval: IntervalEstimate
+    answers: int
+    reason: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """The score as JSON types."""
+        return {**self.interval.as_dict(), "answers": self.answers, "reason": self.reason or None}
 
 
-Turn = TypeVar("Turn", bound=OfPipeline)
-
-
-class ClaimToRead(NamedTuple):
-    """A claim of an answer that no passage states, on the judge's grounds, with what was read."""
-
-    pipeline: str
-    question: str
-    claim: str
-    why: str
-    passages: str
+NOT_GIVEN = "no passages given"
+NOT_KNOWN = "the texts of its passages are not known"
+NO_CLAIM = "no answer states anything"
+NO_SOURCE = "no source passage is known"
+NO_CITATION = "no sentence cites a passage"
+NOT_JUDGED = "not judged"
 
 
 @dataclass(frozen=True)
-class AnswerClaims:
-    """The judged claims of a run's free-text answers.
+class ClaimedAnswer:
+    """An answer as its claims are counted: `passages` are texts, None where one is not known; `ids` name them.
 
-    `right` says which answers are right, by pipeline and question; `texts` holds the passages read, by the same.
+    An answer that declines states nothing.
     """
 
-    judge: str
-    judged: Sequence[JudgedClaims]
-    right: Mapping[tuple[str, str], bool]
-    texts: Mapping[tuple[str, str], Sequence[str]]
+    pipeline: str
+    question: Question
+    reply: str
+    declined: bool
+    ids: tuple[str, ...]
+    passages: tuple[str | None, ...]
+
+    @cached_property
+    def claims(self) -> list[CitedClaim]:
+        """What it states, sentence by sentence."""
+        return [] if self.declined else cited_claims(self.reply, self.ids)
+
+    @cached_property
+    def source(self) -> list[str]:
+        """The claims of the passage that the question was written from."""
+        return [one for one in claims_of(self.question.context) if len(one.split()) >= LEAST_WORDS]
 
     @property
-    def scores(self) -> dict[str, dict[str, IntervalEstimate]]:
-        """Of each pipeline the scores that can be told, means over its answers."""
-        ranked = sorted(self.judged, key=lambda one: one.pipeline)
-        return {name: self._scores_of(list(some)) for name, some in groupby(ranked, lambda one: one.pipeline)}
+    def reading(self) -> str | None:
+        """All its passages as one text; None where there is none, or one is not known."""
+        return _joined(self.passages) if self.passages else None
 
-    def unstated(self) -> list[ClaimToRead]:
-        """The claims that no passage states, one of each pipeline's answers after another."""
-        found = [
-            ClaimToRead(one.pipeline, one.question, claim.text, claim.why, " … ".join(self.texts[key_of(one)]))
-            for one in self.judged
-            for claim in one.claims
-            if claim.stated is False
+    def claim_asks(self) -> list[ClaimAsk]:
+        """Whether its passages state what it states."""
+        text = self.reading
+        return [] if text is None else [self._ask(one, text) for one in self.claims]
+
+    def citation_asks(self) -> list[ClaimAsk]:
+        """Whether what a sentence cites states it; a mark that names no passage cites an empty text."""
+        asks = []
+        for one in self.claims:
+            cited = [self.passages[place] if place >= 0 else "" for place in one.cites]
+            text = _joined(cited)
+            if cited and text is not None:
+                asks.append(self._ask(one, text))
+        return asks
+
+    def coverage_asks(self) -> list[ClaimAsk]:
+        """Whether the answer states what the source states; the question goes before it, for short answers."""
+        text = f"{self.question.stem}\n{self.reply.strip()}" if self.claims else ""
+        return [ClaimAsk(self.question.id, one, text) for one in self.source]
+
+    def recall_asks(self) -> list[ClaimAsk]:
+        """Whether its passages state what the source states."""
+        text = self.reading
+        return [] if text is None else [ClaimAsk(self.question.id, one, text) for one in self.source]
+
+    def asks(self) -> Iterator[ClaimAsk]:
+        """All that the scores need to know."""
+        for some in (self.claim_asks(), self.citation_asks(), self.coverage_asks(), self.recall_asks()):
+            yield from some
+
+    def holding(self) -> list[bool] | None:
+        """Which of its passages are the source or have one of its sentences; None where that cannot be told."""
+        if not self.passages or not self.source:
+            return None
+        mine = [
+            name == self.question.chunk_id
+            or (None if text is None else any(word_for_word(sentence, text) for sentence in self.source))
+            for name, text in zip(self.ids, self.passages, strict=True)
         ]
-        return by_turns(found)
+        return None if None in mine else [bool(one) for one in mine]
+
+    def _ask(self, claim: CitedClaim, text: str) -> ClaimAsk:
+        return ClaimAsk(self.question.id, f"{self.question.stem} {claim.text}", text)
+
+
+def settled(ask: ClaimAsk, stem: str) -> Decision | None:
+    """What takes no judge: an empty text states nothing, and a text states its own sentences."""
+    if not ask.text.strip():
+        return Decision(False, "there is no text")
+    if word_for_word(ask.claim.removeprefix(f"{stem} "), ask.text):
+        return Decision(True, "it stands there word for word")
+    return None
+
+
+def _joined(texts: Sequence[str | None]) -> str | None:
+    known = [one for one in texts if one is not None]
+    return "\n\n".join(known) if len(known) == len(texts) else None
+
+
+def passage_texts(ids: Sequence[str], known: Mapping[str, str]) -> tuple[str | None, ...]:
+    """The text of each passage: a known one's, or its name where that is a text itself; None where neither."""
+    return tuple(known.get(one, one if len(one.split()) >= LEAST_WORDS else None) for one in ids)
+
+
+def known_passages(chunks: Sequence[Chunk], questions: Sequence[Question]) -> dict[str, str]:
+    """The texts of passages by id, under their titles as models read them."""
+    sources = {one.chunk_id: one.context for one in questions if one.chunk_id}
+    return sources | {one.id: f"{one.title}\n\n{one.text}" if one.title else one.text for one in chunks}
+
+
+@dataclass(frozen=True)
+class ClaimFindings:
+    """The claims of a run's free-text answers: by which judge, its decisions by key, and labels given by hand."""
+
+    answers: Sequence[ClaimedAnswer]
+    judge: str
+    decisions: Mapping[tuple[str, str], Decision]
+    hand: Mapping[tuple[str, str], str]
+
+    @cached_property
+    def by_pipeline(self) -> dict[str, list[ClaimedAnswer]]:
+        """The answers of each pipeline."""
+        ranked = sorted(self.answers, key=lambda one: one.pipeline)
+        return {name: list(some) for name, some in groupby(ranked, lambda one: one.pipeline)}
+
+    @cached_property
+    def scores(self) -> dict[str, dict[str, ClaimScore]]:
+        """The scores of each pipeline by name."""
+        return {name: self._scores(some) for name, some in self.by_pipeline.items()}
+
+    @cached_property
+    def asks(self) -> list[tuple[ClaimAsk, str]]:
+        """All that a judge has to decide, each once, with the question's stem."""
+        found: dict[tuple[str, str], tuple[ClaimAsk, str]] = {}
+        for answer in self.answers:
+            stem = answer.question.stem
+            for one in answer.asks():
+                if one.key not in found and settled(one, stem) is None:
+                    found[one.key] = (one, stem)
+        return list(found.values())
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there is anything to show: a judge has decided, or nothing is left to ask one."""
+        return bool(self.judge) or not self.asks
+
+    @property
+    def open(self) -> list[ClaimAsk]:
+        """What is not decided."""
+        return [one for one, _ in self.asks if one.key not in self.decisions]
+
+    def decision(self, answer: ClaimedAnswer, ask: ClaimAsk) -> Decision:
+        """What is known of a question; open where the judge has not decided it."""
+        known = settled(ask, answer.question.stem)
+        return known or self.decisions.get(ask.key) or Decision(None, NOT_JUDGED)
+
+    def faithfulness(self, answer: ClaimedAnswer) -> float:
+        """The share of an answer's claims that its passages state; NaN where that is not known."""
+        return self._share(answer, answer.claim_asks())
+
+    def agreement(self) -> IntervalEstimate | None:
+        """Cohen's kappa of the judge's decisions and the labels, clustered by question; None without labels."""
+        both = [
+            (self.decisions[one.key].verdict, self.hand[one.key] == STATED, one.topic)
+            for one, _ in self.asks
+            if one.key in self.hand and one.key in self.decisions
+        ]
+        if not both:
+            return None
+        judged, labelled, topics = zip(*both, strict=True)
+        return cohen_kappa(judged, labelled, groups=topics, interval=KAPPA_LEVEL)
 
     def record(self) -> dict[str, Any]:
         """The scores as JSON types."""
+        kappa = self.agreement()
         return {
-            "judge": self.judge,
-            "answers": len(self.judged),
-            "claims": sum(len(one.claims) for one in self.judged),
-            "not_judged": self.open,
+            "judge": self.judge or None,
+            "judged": len(self.asks) - len(self.open),
+            "open": len(self.open),
             "pipelines": {
-                name: {measure: one.as_dict() for measure, one in scores.items()}
+                name: {
+                    **{one: score.record() for one, score in scores.items()},
+                    "answers": len(self.by_pipeline[name]),
+                    "claims": sum(len(one.claims) for one in self.by_pipeline[name]),
+                    "unstated": self.unstated(name),
+                }
                 for name, scores in self.scores.items()
             },
+            "hand_labels": len(self.hand),
+            "kappa": None if kappa is None else kappa.as_dict(),
         }
 
-    @property
-    def open(self) -> int:
-        """Claims of which it cannot be said whether the passages state them."""
-        return sum(claim.stated is None for one in self.judged for claim in one.claims)
+    def unstated(self, pipeline: str) -> int:
+        """How many claims of a pipeline's answers its passages do not state."""
+        return sum(
+            self.decision(one, ask).verdict is False for one in self.by_pipeline[pipeline] for ask in one.claim_asks()
+        )
 
     def lines(self) -> list[str]:
         """The scores for a reader."""
-        rows = [
-            f"  {name}: " + (", ".join(f"{_named(measure)} {_shown(one)}" for measure, one in scores.items()) or "none")
-            for name, scores in self.scores.items()
+        found = []
+        for name, scores in self.scores.items():
+            found.append(name)
+            for what, score in scores.items():
+                told = score.reason or (
+                    f"{score.interval.estimate:.0%} ({score.interval.low:.0%} to {score.interval.high:.0%}) of "
+                    f"{counted(score.answers, 'answer')}"
+                )
+                found.append(f"  {what.replace('_', ' '):<18} {told}")
+        return [*found, *self.trust()]
+
+    def trust(self) -> list[str]:
+        """Who decided, what stays open, and how far that can be trusted, in sentences."""
+        if not self.judge:
+            return ["Rules decided about all claims."]
+        told = [f"{self.judge} decided {len(self.asks) - len(self.open)} of {len(self.asks)} questions about claims."]
+        kappa = self.agreement()
+        if kappa is None:
+            return [*told, "No claim was labelled by hand, so how far that can be trusted is not known."]
+        shown = f"{kappa.estimate:.2f} ({KAPPA_LEVEL:.0%} interval {kappa.low:.2f} to {kappa.high:.2f})"
+        labels = counted(len(self.hand), "claim")
+        return [*told, f"Against {labels} labelled by hand, Cohen's kappa is {shown}."]
+
+    def _scores(self, answers: Sequence[ClaimedAnswer]) -> dict[str, ClaimScore]:
+        read = [one for one in answers if one.reading is not None]
+        no_passages = NOT_KNOWN if any(one.passages for one in answers) else NOT_GIVEN
+        no_source = "" if any(one.source for one in answers) else NO_SOURCE
+        cited = [self._share(one, one.citation_asks()) for one in answers if one.citation_asks()]
+        held = [found for one in answers if (found := one.holding()) is not None]
+        lost = [both for one in read if (both := self._lost(one)) is not None]
+        missing = no_source or ("" if read else no_passages) or NOT_JUDGED
+        stating = [one for one in read if one.claims]
+        return {
+            FAITHFULNESS: _score(
+                map(self.faithfulness, stating), NOT_JUDGED if stating else NO_CLAIM if read else no_passages
+            ),
+            COVERAGE: _score((self._share(one, one.coverage_asks()) for one in answers), no_source or NOT_JUDGED),
+            PRECISION: _score((float(np.mean(one)) for one in held), no_source or no_passages),
+            RECALL: _score((self._share(one, one.recall_asks()) for one in read), missing),
+            CITATIONS: _score(iter(cited), NOT_JUDGED if cited else NO_CITATION),
+            LOST_IN_RETRIEVAL: _score((one for one, _ in lost), missing),
+            LOST_IN_ANSWERING: _score((one for _, one in lost), missing),
+        }
+
+    def _share(self, answer: ClaimedAnswer, asks: Sequence[ClaimAsk]) -> float:
+        verdicts = [one for ask in asks if (one := self.decision(answer, ask).verdict) is not None]
+        return float(np.mean(verdicts)) if verdicts else np.nan
+
+    def _lost(self, answer: ClaimedAnswer) -> tuple[float, float] | None:
+        """The shares of the source's claims that were lost in retrieval and in answering; None where not known."""
+        pairs = [
+            (self.decision(answer, read).verdict, self.decision(answer, said).verdict)
+            for read, said in zip(answer.recall_asks(), answer.coverage_asks(), strict=True)
         ]
-        return [self.trust(), *rows]
-
-    def trust(self) -> str:
-        """Who judged what, in sentences."""
-        claims = counted(sum(len(one.claims) for one in self.judged), "claim")
-        without = f" Of {self.open} it cannot be said what was read." if self.open else ""
-        return (
-            f"{self.judge} judged {claims} of {counted(len(self.judged), 'answer')}; how well it judges was not "
-            f"checked by hand.{without}"
-        )
-
-    def _scores_of(self, judged: Sequence[JudgedClaims]) -> dict[str, IntervalEstimate]:
-        found: dict[str, list[float]] = {name: [] for name in MEASURES}
-        for one in judged:
-            for name, value in _measured(one):
-                found[name].append(value)
-            if any(one.holds):
-                found["lost"].append(float(not self.right[key_of(one)]))
-        return {name: mean_interval(np.array(values)) for name, values in found.items() if values}
+        known = [(read, said) for read, said in pairs if read is not None and said is not None]
+        if not known:
+            return None
+        lost = [read for read, said in known if not said]
+        return lost.count(False) / len(known), lost.count(True) / len(known)
 
 
-def by_turns(found: Iterable[Turn]) -> list[Turn]:
-    """One of each pipeline after another."""
-    ranked = sorted(found, key=lambda one: one.pipeline)
-    piles = [list(some) for _, some in groupby(ranked, lambda one: one.pipeline)]
-    return [one for turn in zip_longest(*piles) for one in turn if one is not None]
+def _score(shares: Iterator[float], reason: str) -> ClaimScore:
+    """The mean of what is known with its interval; the reason where nothing is."""
+    known = np.array([one for one in shares if np.isfinite(one)])
+    return ClaimScore(mean_interval(known, level=ACCURACY_LEVEL), len(known), "" if known.size else reason)
 
 
-def key_of(one: JudgedClaims) -> tuple[str, str]:
-    """The pipeline and the question of an answer."""
-    return one.pipeline, one.question
-
-
-def _measured(one: JudgedClaims) -> Iterator[tuple[str, float]]:
-    """The scores of an answer that can be told."""
-    parts = {
-        "faithfulness": [claim.stated for claim in one.claims],
-        "citation_support": [claim.cited for claim in one.claims],
-        "context_precision": list(one.holds),
-    }
-    for name, verdicts in parts.items():
-        known = [verdict for verdict in verdicts if verdict is not None]
-        if known:
-            yield name, sum(known) / len(known)
-    if any(one.holds) or (one.holds and None not in one.holds):
-        yield "context_recall", float(any(one.holds))
-
-
-def claim_line(judge: str, one: JudgedClaims, passages: Sequence[tuple[str, str]]) -> dict[str, object]:
-    """An answer's line of the file of judged claims; `passages` are ids and texts."""
-    return {
-        "pipeline": one.pipeline,
-        "question": one.question,
-        "judge": judge,
-        "claims": [claim._asdict() for claim in one.claims],
-        "passages": [
-            {"id": name, "text": text, "holds": holds} for (name, text), holds in zip(passages, one.holds, strict=True)
-        ],
-    }
-
-
-def read_claims(path: Path, right: Mapping[tuple[str, str], bool]) -> AnswerClaims:
-    """The judged claims of answers that are right or not; ValueError in one line for a damaged file."""
-    judged, texts, judge = list[JudgedClaims](), dict[tuple[str, str], list[str]](), ""
-    for line in read_json_lines(path):
-        row: Mapping[str, Any] = line.fields
-        try:
-            claims = tuple(Claim(**one) for one in row["claims"])
-            read = [(str(each["text"]), each["holds"]) for each in row["passages"]]
-            one = JudgedClaims(str(row["pipeline"]), str(row["question"]), claims, tuple(holds for _, holds in read))
-            known, judge = key_of(one), str(row["judge"])
-            texts[known] = [text for text, _ in read if text]
-        except (KeyError, TypeError):
+def read_decisions(records: Sequence[JsonRecord]) -> tuple[str, dict[tuple[str, str], Decision]]:
+    """The judge of a log and its decisions; raises ValueError in one line for a line of another form."""
+    judge, found = "", {}
+    for one in records:
+        wanted = ("judge", "claim", "text", "why")
+        if not all(isinstance(one.fields.get(name), str) for name in wanted) or not isinstance(
+            one.fields.get("stated"), bool
+        ):
             raise ValueError(
-                f"{line.place}: {shown_json(row)}; wanted pipeline, question, judge, claims and passages"
-            ) from None
-        if known in right:
-            judged.append(one)
-    return AnswerClaims(judge, judged, right, texts)
+                f"{one.place}: not a decision; wanted {', '.join(wanted)} as texts, stated as true or false"
+            )
+        judge = str(one.fields["judge"])
+        key = (str(one.fields["claim"]), str(one.fields["text"]))
+        found[key] = Decision(bool(one.fields["stated"]), str(one.fields["why"]))
+    return judge, found
 
 
-def _named(measure: str) -> str:
-    return measure.replace("_", " ")
-
-
-def _shown(one: IntervalEstimate) -> str:
-    return f"{one.estimate:.0%} ({one.low:.0%} to {one.high:.0%})"
+def read_claim_labels(path: Path, findings: ClaimFindings) -> dict[tuple[str, str], str]:
+    """Labels given by hand to claims: `{claim, text, label}` a line; raises ValueError in one line."""
+    known = {one.key for one, _ in findings.asks}
+    found: dict[tuple[str, str], str] = {}
+    for one in read_json_lines(path):
+        claim, text, label = (one.fields.get(name) for name in ("claim", "text", "label"))
+        if label not in CLAIM_LABELS:
+            raise ValueError(f"{one.place}: label is {shown_json(label)}; wanted {' or '.join(CLAIM_LABELS)}")
+        key = (str(claim), text_hash(str(text)))
+        if key not in known:
+            raise ValueError(
+                f"{one.place}: no judge is asked about {shown_json(claim)} here; wanted a claim of the run"
+            )
+        found[key] = str(label)
+    return found

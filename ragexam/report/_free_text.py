@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,23 @@ from examcore import (
     cohen_kappa,
     counted,
     kendall,
+    read_chunks,
     read_json_lines,
+    read_log,
     shown_json,
     wilson,
 )
-from examcore.page import clipped, percent_range
+from examcore.page import percent_range
 from rag import ABSTAINED, NO_CHOICE, Answer, AnswerStore, Pipeline
-from ragexam.report._claim_scores import MEASURES, AnswerClaims, by_turns, read_claims
+from ragexam.report._claim_scores import (
+    ClaimedAnswer,
+    ClaimFindings,
+    known_passages,
+    passage_texts,
+    read_claim_labels,
+    read_decisions,
+)
+from ragexam.report._claims_section import answer_card, claims_section
 from ragexam.report._component_names import pipeline_names
 from ragexam.report._page_parts import (
     PageSection,
@@ -60,6 +70,7 @@ class GradedAnswer:
     key: int
     chosen: int
     judge: str
+    passages: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -88,7 +99,7 @@ class FreeTextAnswers:
 
     `choosing` says which answers `[P, Q]` of pipelines that also answered by choosing are right, `writing` which in
     free text, over the questions that all of them answered both ways; `hand` are labels given by hand, by pipeline and
-    question, and `claims` what a judge made of the answers' claims, if any did.
+    question. `claims` are what a judge decided about the claims of the answers.
     """
 
     answers: Sequence[GradedAnswer]
@@ -96,7 +107,7 @@ class FreeTextAnswers:
     choosing: NDArray[np.float64]
     writing: NDArray[np.float64]
     hand: Mapping[tuple[str, str], str]
-    claims: AnswerClaims | None = None
+    claims: ClaimFindings
 
     @property
     def judges(self) -> list[str]:
@@ -114,9 +125,21 @@ class FreeTextAnswers:
         ranked = sorted(self.answers, key=lambda one: one.pipeline)
         return {name: Counter(one.label for one in some) for name, some in groupby(ranked, lambda one: one.pipeline)}
 
-    def wrong_by_turns(self) -> list[GradedAnswer]:
-        """The wrong answers, one of each pipeline after another."""
-        return by_turns(one for one in self.answers if one.label == WRONG)
+    def worst(self) -> list[tuple[ClaimedAnswer, str]]:
+        """Answers to read with their labels, one of each pipeline after another: the wrong ones, then the others that
+        claim what their passages do not state; of each, those first whose passages state least of them.
+        """
+        faithful = [self.claims.faithfulness(one) for one in self.claims.answers]
+        ranked = [
+            (claimed.pipeline, graded.label != WRONG, 1.0 if np.isnan(share) else share, place)
+            for place, (graded, claimed, share) in enumerate(
+                zip(self.answers, self.claims.answers, faithful, strict=True)
+            )
+            if graded.label == WRONG or share < 1
+        ]
+        piles = [[place for *_, place in some] for _, some in groupby(sorted(ranked), lambda one: one[0])]
+        turns = [place for turn in zip_longest(*piles) for place in turn if place is not None]
+        return [(self.claims.answers[place], self.answers[place].label) for place in turns]
 
     def agreement(self, *, by_rule: bool = False) -> IntervalEstimate | None:
         """Cohen's kappa of the grades, or of those by rule alone, with the labels given by hand; None without any."""
@@ -152,7 +175,7 @@ class FreeTextAnswers:
             },
             "hand_labels": len(self.hand),
             "kappa": {name: None if one is None else one.as_dict() for name, one in kappa.items()},
-            "claims": None if self.claims is None else self.claims.record(),
+            "claims": self.claims.record() if self.claims.is_judged else None,
             "rank_agreement": None if tau is None else {"pipelines": len(self.choosing), **tau.as_dict()},
         }
 
@@ -164,7 +187,7 @@ class FreeTextAnswers:
             for name, counts in self.counts.items()
         ]
         head = f"{counted(len(self.answers), 'free-text answer')} of {counted(len(rows), 'pipeline')}"
-        return [head, *rows, *self.trust(), *([] if self.claims is None else self.claims.lines())]
+        return [head, *rows, *self.trust(), *(self.claims.lines() if self.claims.is_judged else ())]
 
     def trust(self) -> list[str]:
         """How the answers were graded, and how far that can be trusted, in sentences."""
@@ -202,14 +225,14 @@ def read_free_text(folder: RunFolder, questions: Sequence[Question]) -> FreeText
     known = {one.id: one for one in questions}
     mine = [one for one in answers if one.pipeline in written and one.question in known]
     graded = [
-        GradedAnswer(one.pipeline, one.question, one.reply, known[one.question].key, one.chosen, one.judge)
+        GradedAnswer(
+            one.pipeline, one.question, one.reply, known[one.question].key, one.chosen, one.judge, one.passages
+        )
         for one in mine
     ]
     if not graded:
         return None
     hand = read_hand_labels(folder.answer_labels, mine) if folder.answer_labels.is_file() else {}
-    grades = {(one.pipeline, one.question): one.label == RIGHT for one in graded}
-    claims = read_claims(folder.claims, grades) if folder.claims.is_file() else None
     right = {(one.pipeline, one.question): float(one.correct) for one in answers}
     twins = _twins(pipelines)
     tables = [
@@ -219,7 +242,31 @@ def read_free_text(folder: RunFolder, questions: Sequence[Question]) -> FreeText
         for side in (0, 1)
     ]
     both = ~np.isnan(tables[0] + tables[1]).any(axis=0) if twins else np.zeros(0, bool)
-    return FreeTextAnswers(graded, known, tables[0][:, both], tables[1][:, both], hand, claims)
+    return FreeTextAnswers(
+        graded, known, tables[0][:, both], tables[1][:, both], hand, _claims(folder, graded, questions)
+    )
+
+
+def _claims(folder: RunFolder, answers: Sequence[GradedAnswer], questions: Sequence[Question]) -> ClaimFindings:
+    """The claims of answers, with what a judge and a reader decided about them so far."""
+    chunks = read_chunks(folder.chunks) if folder.chunks.is_file() else []
+    texts, known = known_passages(chunks, questions), {one.id: one for one in questions}
+    claimed = [
+        ClaimedAnswer(
+            one.pipeline,
+            known[one.question],
+            one.reply,
+            one.label == DECLINED,
+            one.passages,
+            passage_texts(one.passages, texts),
+        )
+        for one in answers
+    ]
+    judge, decisions = read_decisions(read_log(folder.claims).records)
+    found = ClaimFindings(claimed, judge, decisions, {})
+    return (
+        replace(found, hand=read_claim_labels(folder.claim_labels, found)) if folder.claim_labels.is_file() else found
+    )
 
 
 def read_hand_labels(path: Path, answers: Sequence[Answer | GradedAnswer]) -> dict[tuple[str, str], str]:
@@ -258,58 +305,10 @@ def free_text_section(found: FreeTextAnswers | None, scores: pd.DataFrame) -> Pa
         )
     heads = column_heads("pipeline", "#right", "#95\u00a0% interval", "#declined", "#wrong where it answered")
     table = PageTable("Free-text answers of each pipeline", heads, tuple(rows), sortable=True)
-    read = tuple(
-        table_row(
-            text_cell(clipped(found.questions[one.question].stem, 200)),
-            text_cell(found.questions[one.question].answer),
-            text_cell(clipped(one.reply, 300) or "(nothing)"),
-            text_cell(named.get(one.pipeline, one.pipeline)),
-        )
-        for one in found.wrong_by_turns()[:WORST]
-    )
-    worst = PageTable("Wrong answers to read", column_heads("question", "key", "answer", "pipeline"), read)
-    tables, folded, sentences = [table], [worst] if read else [], list(found.trust())
-    if found.claims is not None:
-        sentences.append(found.claims.trust())
-        tables.append(_claims_table(found.claims, named))
-        folded += _claims_to_read(found, found.claims, named)
-    return PageSection(sentences, tables=tuple(tables), folded=tuple(folded))
-
-
-def _claims_table(claims: AnswerClaims, named: Mapping[str, str]) -> PageTable:
-    """The claim-level scores of each pipeline, those that any pipeline has."""
-    scores = claims.scores
-    told = {name: what for name, what in MEASURES.items() if any(name in some for some in scores.values())}
-    rows = [
-        table_row(
-            text_cell(named.get(pipeline, pipeline)),
-            *(
-                number_cell(f"{one.estimate:.0%} ({percent_range(one)})", one.estimate)
-                if (one := some.get(name))
-                else text_cell("not known")
-                for name in told
-            ),
-        )
-        for pipeline, some in scores.items()
-    ]
-    heads = column_heads("pipeline", *(f"#{what}" for what in told.values()))
-    return PageTable("What the passages read state, and what answers make of it", heads, tuple(rows), sortable=True)
-
-
-def _claims_to_read(found: FreeTextAnswers, claims: AnswerClaims, named: Mapping[str, str]) -> tuple[PageTable, ...]:
-    """The first claims that no passage states, with what was read and the judge's grounds."""
-    rows = tuple(
-        table_row(
-            text_cell(clipped(found.questions[one.question].stem, 200)),
-            text_cell(clipped(one.claim, 300)),
-            text_cell(clipped(one.passages, 400)),
-            text_cell(one.why),
-            text_cell(named.get(one.pipeline, one.pipeline)),
-        )
-        for one in claims.unstated()[:WORST]
-    )
-    heads = column_heads("question", "claim", "passages read", "judge's grounds", "pipeline")
-    return (PageTable("Claims that no passage read states", heads, rows),) if rows else ()
+    note = "Wrong answers first, then those whose passages state least of them; one of each pipeline after another."
+    cards = [answer_card(one, label, found.claims, named) for one, label in found.worst()[:WORST]]
+    parts = [claims_section(found.claims, named)] if found.claims.is_judged else []
+    return PageSection(found.trust(), tables=(table,), parts=parts, answers=cards, note=note)
 
 
 def _twins(pipelines: Sequence[Pipeline]) -> list[tuple[str, str]]:

@@ -256,6 +256,23 @@ class QuestionCard:
 
 
 @dataclass(frozen=True)
+class AnswerCard:
+    """A free-text answer to read: `claims` are its sentences, each with whether its passages state it and the grounds.
+
+    `passages` are names and texts of what it was given; `note` stands where there are none.
+    """
+
+    heading: str
+    key: str
+    reply: str
+    pipeline: str
+    tags: Sequence[str]
+    claims: Sequence[tuple[str, str]]
+    passages: Sequence[tuple[str, str]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class PageSection:
     """A section: sentences, warnings, cards, tables, a figure, named facts, and `folded` tables that open by a click.
 
@@ -271,6 +288,7 @@ class PageSection:
     facts: Sequence[tuple[str, str]] = ()
     cards: Sequence[PageCard] = ()
     questions: Sequence[QuestionCard] = ()
+    answers: Sequence[AnswerCard] = ()
     parts: Sequence[PageSection] = ()
     filters: TableFilters | None = None
     title: str = ""

@@ -51,17 +51,6 @@ def exam(tmp_path: Path) -> Path:
     return tmp_path / "exam.jsonl"
 
 
-def judging(server: Server, path: str, body: Body) -> Say:
-    """The script, and a judge of claims: a source states a sentence whose last word it has."""
-    asked = "" if path == "ask" or "messages" not in body else body["messages"][-1]["content"]
-    if "Reply Yes or No" not in asked:
-        return script(server, path, body)
-    sentence = asked.split("Sentence: ")[1].split("\n")[0]
-    if "Source:" not in asked:
-        return Say(chat("No"))
-    return Say(chat("Yes" if sentence.rstrip(".").split()[-1] in asked.split('"""')[1] else "No"))
-
-
 def number(text: str) -> int:
     """The number that a question names."""
     return int(text.split(" follows ")[1].split()[0]) + 1
@@ -171,38 +160,6 @@ def test_free_text_is_sat_beside_choices_graded_and_labelled(exam: Path, tmp_pat
     assert "It is 99." in page
     assert "far + oracle + no examples + free text" in page
     assert "their accuracies are not comparable" not in page
-
-
-def test_claims_of_answers_are_judged_kept_and_on_the_page(exam: Path, tmp_path: Path) -> None:
-    run = tmp_path / "out"
-    assert told("answers", tmp_path, "--claims", "openai:scripted@http://127.0.0.1:9")[0] == 2
-    with serving(judging) as server:
-        sat(grid(server), exam, run)
-        judge = f"openai:scripted@{server.url}"
-        status, shown, message = told("answers", run, "--claims", judge, "--json", "--quiet")
-        assert (status, message) == (0, "")
-        found = json.loads(shown)["claims"]
-        asked = asked_of(server, "Reply Yes or No")
-        assert json.loads(told("answers", run, "--claims", judge, "--json", "--quiet")[1])["claims"] == found
-        assert asked_of(server, "Reply Yes or No") == asked
-    assert (found["judge"], found["answers"]) == (judge, 3 * COUNT)
-    scores = found["pipelines"]
-    # Words for even numbers are not in the sources, nor is 99; 13 was declined: 17 and 19 of seven are.
-    assert scores[SYSTEM]["faithfulness"]["estimate"] == pytest.approx(2 / 7)
-    assert scores[SYSTEM]["context_recall"]["estimate"] == scores[SYSTEM]["context_precision"]["estimate"] == 1.0
-    assert scores[SYSTEM]["lost"]["estimate"] == pytest.approx(2 / COUNT)
-    assert scores["far+closed-book+icl0+a-text"] == {}
-    assert found["not_judged"] == COUNT - 1
-    shown = told("answers", run)[1]
-    assert "how well it judges was not checked by hand" in shown
-    assert f"{SYSTEM}: faithfulness 29%" in shown
-    assert told("report", run)[0] == 0
-    page = (run / "report.html").read_text()
-    assert "What the passages read state, and what answers make of it" in page
-    assert "Claims that no passage read states" in page
-    (run / "claims.jsonl").write_text('{"pipeline": "box"}\n')
-    status, _, message = told("answers", run)
-    assert (status, "claims.jsonl:1" in message) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -1,75 +1,96 @@
-"""Claims of free-text answers: known claims and passages have known verdicts, and nothing is asked in vain."""
+"""Claims of texts: what they are, what they cite, what rules settle, and how a judge is asked about the rest."""
 
 from __future__ import annotations
 
-from examcore import CachedLanguageModel, Prompt, Question, ReplyStore
-from grading.reports import JudgedClaims, ReadAnswer, ReadPassage, judge_claims
+from collections.abc import Sequence
+
+import pytest
+
+from examcore import CachedLanguageModel, Prompt, ReplyStore
+from grading.reports import (
+    ClaimAsk,
+    cited_claims,
+    claim_judge_name,
+    claims_of,
+    decide_claims,
+    language_model_judge,
+    word_for_word,
+)
+from grading.reports._judges import EntailmentJudge
 from tests.scripted_model import ScriptedModel
 
-QUESTION = Question("q", "When does it open?", ("at noon", "at one"), 0, chunk_id="source", context="It opens at noon.")
-SOURCE = ReadPassage("source", "It opens at noon.", True)
-OTHER = ReadPassage("other", "It shuts on Monday.", False)
-COPY = ReadPassage("copy", "Doors open at noon.", False)
+ASKS = [
+    ClaimAsk("q1", "When? At noon.", "The train arrives at noon."),
+    ClaimAsk("q1", "When? By night.", "The train arrives at noon."),
+    ClaimAsk("q2", "When? At noon.", "Nobody knows."),
+]
 
 
-def states(prompt: Prompt, continuation: str) -> float:
-    """Yes where the source has the sentence's words, or the sentence those of the acceptable answer."""
-    text = prompt.user
-    sentence = text.split("Sentence: ")[1].split("\n")[0]
-    if "Source:" in text:
-        yes = sentence.split(" [")[0].rstrip(".") in text.split('"""')[1]
-    else:
-        yes = text.split("Acceptable answer: ")[1].split("\n")[0] in sentence
-    return 0.0 if continuation.strip() == ("Yes" if yes else "No") else -5.0
-
-
-def judged(*answers: ReadAnswer, store: ReplyStore | None = None) -> tuple[list[JudgedClaims], ScriptedModel]:
-    model = ScriptedModel(score=states)
-    cached = CachedLanguageModel(model, ReplyStore(":memory:") if store is None else store)
-    return judge_claims(cached, answers, lambda _done, _total: None), model
-
-
-def test_claims_are_sentences_and_each_has_its_verdict() -> None:
-    answer = ReadAnswer("p", QUESTION, "It opens at noon. It is free.", (SOURCE, OTHER, COPY))
-    ((one,), model) = judged(answer)
-    assert [(claim.text, claim.stated, claim.cited) for claim in one.claims] == [
-        ("It opens at noon.", True, None),
-        ("It is free.", False, None),
+def test_claims_are_sentences_without_headings_and_marks() -> None:
+    listed = "- Dr. Lee drives.\n1. It stops.\n\n```\nrun train\n```\n\n| a | b |\n| --- | --- |\n\n***\n"
+    assert claims_of(f"# Trains\n\nIt arrives at noon. It is red.\n\n{listed}") == [
+        "It arrives at noon.",
+        "It is red.",
+        "Dr. Lee drives.",
+        "It stops.",
     ]
-    assert one.holds == (True, False, True)
-    assert len(model.asked) == 2 + 2  # the passage that the question was written from is not asked about
+    assert claims_of(" \n ") == claims_of("…") == []
 
 
-def test_citations_are_numbers_of_passages_and_judged_by_those() -> None:
-    reply = "It opens at noon [2]. It opens at noon [1]. It shuts on Monday [1, 2]. It opens at noon [7]."
-    (((one),), _) = judged(ReadAnswer("p", QUESTION, reply, (SOURCE, OTHER)))
-    assert [(claim.stated, claim.cited) for claim in one.claims] == [
-        (True, False),
-        (True, True),
-        (True, True),
-        (True, False),
-    ]
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        ("At noon [1]. It is red [2, 1].", [("At noon.", (0,)), ("It is red.", (1, 0))]),
+        ("At noon. [2] It is red.", [("At noon.", (1,)), ("It is red.", ())]),
+        ("At noon [c:7]. Red [3].", [("At noon.", (0,)), ("Red.", (-1,))]),
+        ("At noon [see above]. Use `rows[1]`.", [("At noon [see above].", ()), ("Use `rows[1]`.", ())]),
+        ("[1]", []),
+    ],
+)
+def test_marks_cite_passages_by_number_or_id(reply: str, found: Sequence[tuple[str, tuple[int, ...]]]) -> None:
+    assert [tuple(one) for one in cited_claims(reply, ("c:7", "c9"))] == list(found)
 
 
-def test_without_passages_or_texts_nothing_is_asked_or_told() -> None:
-    unknown = ReadPassage("elsewhere-7", "", False)
-    found, model = judged(
-        ReadAnswer("closed", QUESTION, "It opens at noon.", ()),
-        ReadAnswer("unknown", QUESTION, "It opens at noon.", (unknown,)),
-        ReadAnswer("silent", QUESTION, "", (SOURCE,)),
+def test_without_passages_nothing_is_cited() -> None:
+    assert [tuple(one) for one in cited_claims("At noon [1].", ())] == [("At noon [1].", ())]
+
+
+def test_only_whole_sentences_stand_word_for_word() -> None:
+    text = "It does not arrive\nat noon. It is red."
+    assert word_for_word("it is  red.", text)
+    assert word_for_word("It does not arrive at noon.", text)
+    assert not word_for_word("arrive at noon.", text)
+
+
+@pytest.mark.parametrize("by_reply", [False, True])
+def test_a_language_model_is_asked_each_thing_once(by_reply: bool) -> None:
+    def says(prompt: Prompt) -> bool:
+        return "at noon" in prompt.user.split("Sentence:")[0] and "At noon" in prompt.user.split("Sentence:")[1]
+
+    model = ScriptedModel(
+        lambda prompt: "Yes" if says(prompt) else "No", lambda prompt, word: float((word == " Yes") == says(prompt))
     )
-    assert [claim.stated for claim in found[0].claims + found[1].claims] == [None, None]
-    assert [one.holds for one in found] == [(), (None,), (True,)]
-    assert found[2].claims == ()
-    assert model.asked == []
+    judge = language_model_judge(CachedLanguageModel(model, ReplyStore(":memory:")), by_reply=by_reply)
+    for _ in range(2):
+        found = list(decide_claims(ASKS, judge))
+        assert [one for one, _ in found] == ASKS
+        assert [one.verdict for _, one in found] == [True, False, False]
+    assert len(model.asked) == 3
 
 
-def test_what_pipelines_have_in_common_is_asked_once_and_replies_are_kept() -> None:
-    store = ReplyStore(":memory:")
-    answers = [ReadAnswer(name, QUESTION, "It is free.", (OTHER, COPY)) for name in ("a", "b")]
-    first, model = judged(*answers, store=store)
-    # Two passages once for both; the claims are the same prompt, which is kept.
-    assert len({prompt.user for prompt in model.asked}) == 3
-    again, silent = judged(*answers, store=store)
-    assert again == first
-    assert silent.asked == []
+def test_a_model_of_entailment_judges_claims_too() -> None:
+    def entails(pairs: Sequence[tuple[str, str]]) -> list[float]:
+        return [float("At noon" in claim and "at noon" in text) for text, claim in pairs]
+
+    found = list(decide_claims(ASKS, lambda material: EntailmentJudge(entails, material)))
+    assert [one.verdict for _, one in found] == [True, False, False]
+    assert found[0][1].why == "entailed with probability 1.00"
+
+
+def test_judges_that_differ_have_names_that_differ() -> None:
+    names = {
+        claim_judge_name("m", by_reply=True),
+        claim_judge_name("m", by_reply=False),
+        claim_judge_name("entailment:m", by_reply=False),
+    }
+    assert len(names) == 3

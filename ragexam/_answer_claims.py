@@ -1,0 +1,134 @@
+"""What `ragexam answers RUN --claims MODEL` does: ask a judge about claims of free-text answers, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from examcore import (
+    CachedLanguageModel,
+    FailedError,
+    Progress,
+    ReplyStore,
+    RunFolder,
+    counted,
+    locked_log,
+    read_exam,
+    read_log,
+    read_text,
+    write_lines,
+    write_text,
+)
+from grading.reports import (
+    ENTAILMENT,
+    claim_judge_name,
+    decide_claims,
+    entailment_judge,
+    language_model_judge,
+)
+from rag import ModelSettings, load_language_model, need_likelihoods
+from rag.servers import is_server
+from ragexam._free_text_answers import free_text_of
+from ragexam.report import CLAIM_LABELS, ClaimFindings, FreeTextAnswers, read_claim_labels, read_free_text
+
+
+@dataclass(frozen=True)
+class ClaimSheet:
+    """A sheet of claims and texts to label by hand."""
+
+    path: Path
+    rows: int
+
+    def record(self) -> Mapping[str, Any]:
+        """The sheet as JSON types."""
+        return {"sheet": str(self.path), "claims": self.rows}
+
+    def lines(self) -> list[str]:
+        """The sheet for a reader."""
+        wanted = " or ".join(CLAIM_LABELS)
+        return [f"{self.path}: {counted(self.rows, 'claim')}; set each label to {wanted}, then --claim-labels"]
+
+
+def claims_of_run(run: Path, judge: str, progress: Progress) -> FreeTextAnswers:
+    """The free-text answers of a run with their claims decided by this judge.
+
+    Raises ValueError in one line for a run without such answers and for a judge that cannot be loaded.
+    """
+    folder, found = RunFolder(run), free_text_of(run)
+    with folder.held():
+        return decide_open_claims(folder, found, ModelSettings(model=judge), progress)
+
+
+def label_claims(run: Path, found: FreeTextAnswers, labels: Path) -> FreeTextAnswers:
+    """The same with labels given by hand, which are checked and kept in the run's folder.
+
+    Raises ValueError in one line for labels of other claims.
+    """
+    hand = read_claim_labels(labels, found.claims)
+    write_text(RunFolder(run).claim_labels, [read_text(labels)])
+    return replace(found, claims=replace(found.claims, hand=hand))
+
+
+def decide_open_claims(
+    folder: RunFolder, found: FreeTextAnswers, settings: ModelSettings, progress: Progress
+) -> FreeTextAnswers:
+    """Ask the judge what it has not decided yet; its decisions go in place of another's.
+
+    Each decision is kept as it comes. Raises `FailedError` at the end where the judge gave no reply.
+    """
+    by_reply = is_server(settings.model)
+    name = claim_judge_name(settings.model, by_reply=by_reply)
+    if found.claims.judge not in ("", name):
+        kept = [one.fields for one in read_log(folder.claims).records if one.fields["judge"] == name]
+        write_lines(folder.claims, kept)
+        found = _read_again(folder)
+    asks, failed, undecided = found.claims.open, list[str](), list[str]()
+    if not asks:
+        return found
+    with (
+        ReplyStore(folder.replies) as replies,
+        locked_log(folder.claims) as log,
+        progress.step("claims") as report,
+    ):
+        report(0, len(asks))
+        for done, (ask, decision) in enumerate(decide_claims(asks, _judge(settings, replies, by_reply)), start=1):
+            if decision.verdict is None:
+                (failed if decision.failed else undecided).append(decision.why)
+            else:
+                claim, text = ask.key
+                line = {"judge": name, "question": ask.topic, "claim": claim, "text": text}
+                log.append({**line, "stated": decision.verdict, "why": decision.why})
+            report(done, len(asks))
+    if undecided:
+        progress.say(f"note: {counted(len(undecided), 'claim')} left open, such as for this reason: {undecided[0]}")
+    if failed:
+        raise FailedError(f"judge {settings.model}: {counted(len(failed), 'claim')} not judged: {failed[0]}")
+    return _read_again(folder)
+
+
+def write_claim_sheet(found: ClaimFindings, path: Path, size: int, seed: int = 0) -> ClaimSheet:
+    """Write `size` questions to the judge drawn at random, without its decisions, as JSON lines to label."""
+    places = np.random.default_rng(seed).permutation(len(found.asks))[:size]
+    asks = [found.asks[place][0] for place in places]
+    write_lines(path, [{"question": one.topic, "claim": one.claim, "text": one.text, "label": ""} for one in asks])
+    return ClaimSheet(path, len(asks))
+
+
+def _judge(settings: ModelSettings, replies: ReplyStore, by_reply: bool) -> Callable[..., Any]:
+    if settings.model.startswith(ENTAILMENT):
+        return entailment_judge(settings.model)
+    model = load_language_model(settings)
+    if not by_reply:
+        need_likelihoods(model)
+    return language_model_judge(CachedLanguageModel(model, replies), by_reply=by_reply)
+
+
+def _read_again(folder: RunFolder) -> FreeTextAnswers:
+    found = read_free_text(folder, read_exam(folder.exam).questions)
+    if found is None:
+        raise ValueError(f"{folder.path}: its free-text answers are gone; wanted them to stay while claims are judged")
+    return found
