@@ -30,7 +30,7 @@ LARGEST = 500_000
 """Cells of the largest table: every sampled scale costs a fit."""
 SAMPLES, STEP, WIDEN, FEW = 64, 0.2, 1.2, 6.0
 """Scales sampled, step of the differences along each axis, how much wider the proposal is, fewest effective samples."""
-AWAY, SHORTEST, LONGEST = 2**0.5, 0.4, 4.0
+AWAY, SHORTEST, LONGEST = 2**0.5, 0.4, 1.5
 """Standard deviations from the centre where the density is looked at to either side, and how many times as wide as the
 Normal a side may be.
 """
@@ -107,7 +107,9 @@ def sampled_scales(
     vectors = centre + (normal * widths) @ axes.T
     logs = np.sum(0.5 * normal**2 + np.log(widths), axis=1)
     for index, vector in enumerate(vectors):
-        logs[index] += density(vector)
+        with np.errstate(over="ignore", invalid="ignore"):  # scales that answers cannot have come from weigh nothing
+            found = density(vector)
+        logs[index] += found if np.isfinite(found) else -np.inf
         tell(progress, index + 1, SAMPLES)
     return vectors, np.asarray(softmax(logs))
 

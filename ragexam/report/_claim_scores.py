@@ -44,6 +44,8 @@ LEAST_WORDS = 4
 """Words of a sentence below which it may stand in any text: headings, marks of lists."""
 ACCURACY_LEVEL = 0.95
 """What intervals of scores cover, as those of accuracy do beside them."""
+ONE_SIDED, FEWEST_DECIDED = 0.95, 20
+"""Share of a judge's decisions that are the same from which the page warns of it, and how many there must be."""
 KAPPA_LEVEL = 0.9
 """What intervals of agreement cover, as those of answers' labels do."""
 
@@ -276,12 +278,24 @@ class ClaimFindings:
         if not self.judge:
             return ["Rules decided about all claims."]
         told = [f"{self.judge} decided {len(self.asks) - len(self.open)} of {len(self.asks)} questions about claims."]
+        told += self._one_sided()
         kappa = self.agreement()
         if kappa is None:
             return [*told, "No claim was labelled by hand, so how far that can be trusted is not known."]
         shown = f"{kappa.estimate:.2f} ({KAPPA_LEVEL:.0%} interval {kappa.low:.2f} to {kappa.high:.2f})"
         labels = counted(len(self.hand), "claim")
         return [*told, f"Against {labels} labelled by hand, Cohen's kappa is {shown}."]
+
+    def _one_sided(self) -> list[str]:
+        """A warning of a judge that nearly always says the same."""
+        said = [self.decisions[one.key].verdict for one, _ in self.asks if one.key in self.decisions]
+        for verdict, word in ((True, "stated"), (False, "not stated")):
+            if len(said) >= FEWEST_DECIDED and said.count(verdict) >= ONE_SIDED * len(said):
+                return [
+                    f"It said {word} of {said.count(verdict)} of them: such a judge hardly tells claims apart. Do not "
+                    "rely on these scores before some claims are labelled by hand (--claim-sheet)."
+                ]
+        return []
 
     def _scores(self, answers: Sequence[ClaimedAnswer]) -> dict[str, ClaimScore]:
         read = [one for one in answers if one.reading is not None]

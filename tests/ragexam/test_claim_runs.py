@@ -17,6 +17,7 @@ from examcore import Chunk, Progress, Question, write_chunks, write_exam
 from ragexam._config import GridSettings
 from ragexam._run import HERE as THIS_PROCESS
 from ragexam._run import run_sitting
+from ragexam.report import _claim_scores
 from tests.command_line import run_here
 from tests.rag.faulty_server import Body, Say, Server, chat, serving
 
@@ -109,6 +110,20 @@ def test_known_claims_and_passages_give_known_scores(exam: Path, tmp_path: Path)
     assert found["lost_in_retrieval"]["estimate"] == 0
     assert found["lost_in_answering"]["estimate"] == pytest.approx(2 / 3)
     assert 0 < found["answer_coverage"]["low"] < 1 / 3 < found["answer_coverage"]["high"] < 1
+
+
+@pytest.mark.parametrize(("word", "said"), [("Yes", "stated"), ("No", "not stated")])
+def test_a_judge_that_always_says_the_same_is_warned_of(
+    exam: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str, said: str
+) -> None:
+    def always(server: Server, path: str, body: Body) -> Say:
+        return Say(chat(word)) if "messages" in body else script(server, path, body)
+
+    with serving(always) as server:
+        sat(server, exam, tmp_path / "out")
+    assert "hardly tells claims apart" not in told("answers", tmp_path / "out")[1]  # ten decisions are too few
+    monkeypatch.setattr(_claim_scores, "FEWEST_DECIDED", 10)
+    assert f"It said {said} of 10 of them: such a judge hardly tells" in told("answers", tmp_path / "out")[1]
 
 
 def test_another_judge_takes_the_place_of_the_first(exam: Path, tmp_path: Path) -> None:
