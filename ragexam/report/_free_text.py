@@ -260,12 +260,13 @@ def free_text_section(found: FreeTextAnswers | None, scores: pd.DataFrame) -> Pa
     table = PageTable("Free-text answers of each pipeline", heads, tuple(rows), sortable=True)
     read = tuple(
         table_row(
-            text_cell(clipped(found.questions[one.question].stem, 200)),
-            text_cell(found.questions[one.question].answer),
-            text_cell(clipped(one.reply, 300) or "(nothing)"),
+            text_cell(clipped(question.stem, 200), question.language),
+            text_cell(question.answer, question.language),
+            text_cell(clipped(one.reply, 300), question.language) if one.reply else text_cell("(nothing)"),
             text_cell(named.get(one.pipeline, one.pipeline)),
         )
         for one in found.wrong_by_turns()[:WORST]
+        for question in [found.questions[one.question]]
     )
     worst = PageTable("Wrong answers to read", column_heads("question", "key", "answer", "pipeline"), read)
     tables, folded, sentences = [table], [worst] if read else [], list(found.trust())
@@ -300,13 +301,14 @@ def _claims_to_read(found: FreeTextAnswers, claims: AnswerClaims, named: Mapping
     """The first claims that no passage states, with what was read and the judge's grounds."""
     rows = tuple(
         table_row(
-            text_cell(clipped(found.questions[one.question].stem, 200)),
-            text_cell(clipped(one.claim, 300)),
-            text_cell(clipped(one.passages, 400)),
+            text_cell(clipped(question.stem, 200), question.language),
+            text_cell(clipped(one.claim, 300), question.language),
+            text_cell(clipped(one.passages, 400), question.language),
             text_cell(one.why),
             text_cell(named.get(one.pipeline, one.pipeline)),
         )
         for one in claims.unstated()[:WORST]
+        for question in [found.questions[one.question]]
     )
     heads = column_heads("question", "claim", "passages read", "judge's grounds", "pipeline")
     return (PageTable("Claims that no passage read states", heads, rows),) if rows else ()
