@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,7 +53,10 @@ def picture(
         draw(ax, table)
         plots.save(figure, folder / name)
         text = io.StringIO()
-        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        with warnings.catch_warnings():
+            # The page's own fonts draw the names, whatever is installed here.
+            warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
+            figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return Picture(name, title, caption, inline_svg(text.getvalue(), name, f"{title}. {caption}", tips or {}))
 
 

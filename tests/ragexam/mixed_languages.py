@@ -36,7 +36,7 @@ GERMAN = {
 
 
 def mixed_run(folder: Path, *, questions: int = 12, models: tuple[str, ...] = ("small", "large")) -> Path:
-    """A run folder that was sat: its questions are in Arabic, Japanese, German and English by turns; one was dropped."""
+    """A run folder that was sat: its questions are in Arabic, Japanese, German and English by turns."""
     write_run(folder, questions=questions, llms=dict.fromkeys(models, 0.2), hostile=False)
     path = folder / "exam.jsonl"
     exam = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
