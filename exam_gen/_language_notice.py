@@ -26,7 +26,7 @@ def language_notice(questions: Sequence[Question]) -> str:
         return ""
     asked = [one for one in questions if one.language != ENGLISH]
     languages = joined([f"{count} in {language_named(code).name}" for code, count in others.items()])
-    parts = [f"{joined(_rules('English'))} were written for English and find little or nothing in them"]
+    parts = [f"the rules {joined(_rules('English'))} were written for English and find little or nothing in them"]
     if unknown := [code for code in others if code not in CATCH_ALLS]:
         parts.append(f"catch-all knows no wordings of {_names(unknown, 'or')}")
     if unspaced := [code for code in others if not language_named(code).spaced]:
