@@ -4,6 +4,7 @@ from exam_gen._assembly import Stratum, assemble, attribute, split_pool
 from exam_gen._baselines import Baseline
 from exam_gen._exam_diff import ExamDiff, diff_exams
 from exam_gen._exam_writer import WritingProgress
+from exam_gen._language_notice import language_notice
 from exam_gen._paper_writing import MAX_TOKENS
 from exam_gen._prompts import (
     PEOPLE_VERSION,
@@ -38,6 +39,7 @@ __all__ = [
     "diff_exams",
     "exam_statistics",
     "judgment_prompt",
+    "language_notice",
     "open_prompt",
     "overlaps",
     "paper_prompt",

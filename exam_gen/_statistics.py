@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from exam_gen._baselines import Baseline, fixed_answer_baseline, key_positions, length_baseline
+from exam_gen._language_notice import language_counts
 from exam_gen.rules._rule import BEYOND, rule_of
-from examcore import STEM, Dropped, Question, overlap
+from examcore import ENGLISH, STEM, Dropped, Question, overlap
 
 _WORDS = ("what", "which", "how", "why", "when", "where", "who", "whom", "whose")
 
@@ -35,8 +36,8 @@ class ExamStatistics:
     kind, questions dropped by rule, good ones beyond the wanted number, the pool of examples, and the exam. `labels`
     counts the questions with each label, by its kind (`bloom`, `form` …); a question may have several, or none.
     `overlap`, by kind of query (`stem` is one), is the share of the content words of each question's first query that
-    stand in its passage. `uncovered_topics` are those of the corpus that no question asks about (empty when the corpus
-    is not given).
+    stand in its passage. `languages` counts questions by code; `question_words` are shares of those in English.
+    `uncovered_topics` are those of the corpus that no question asks about (empty when the corpus is not given).
     """
 
     generated: int
@@ -61,10 +62,14 @@ class ExamStatistics:
     chunks: int
     labels: Mapping[str, Mapping[str, int]]
     overlap: Mapping[str, Spread]
+    languages: Mapping[str, int]
 
     def as_dict(self) -> dict[str, object]:
-        """The statistics as plain mappings, for JSON."""
-        return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+        """The statistics as plain mappings, for JSON; without `languages` where all questions are in English."""
+        found = {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+        if self.languages.keys() <= {ENGLISH}:
+            del found["languages"]
+        return found
 
 
 def _plain(value: object) -> object:
@@ -104,7 +109,7 @@ def exam_statistics(
         choice_length=_spread([len(choice) for question in questions for choice in question.choices]),
         key_length=_spread([len(question.answer) for question in questions]),
         context_length=_spread([len(question.context) for question in questions]),
-        question_words=_question_words(questions),
+        question_words=_question_words([one for one in questions if one.language == ENGLISH]),
         first_words=_first_words(questions),
         topics=dict(by_topic.most_common()),
         uncovered_topics=tuple(sorted(set(topics) - set(by_topic))),
@@ -112,6 +117,7 @@ def exam_statistics(
         chunks=len({question.chunk_id for question in questions}),
         labels=_labels(questions),
         overlap={kind: _spread(overlaps(questions, kind)) for kind in query_kinds(questions)},
+        languages=language_counts(questions),
     )
 
 

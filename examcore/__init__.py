@@ -71,6 +71,7 @@ from examcore._sentences import TextUnit, text_units
 from examcore._setting_faults import first_setting_fault
 from examcore._words import (
     FUNCTION_WORDS,
+    UNSPACED,
     content_stems,
     counted,
     function_words,
@@ -96,6 +97,7 @@ __all__ = [
     "RANDOM_TIES",
     "RANK_CORRELATIONS",
     "STEM",
+    "UNSPACED",
     "Arrival",
     "CachedLanguageModel",
     "Chunk",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 ENGLISH = "en"
 """The language of what says none."""
@@ -20,7 +20,7 @@ class Language:
     """A language: its code, its English name, and the names that libraries know it by (empty: not at all).
 
     `stemmer` is Snowball's, `stop_words` a list of bm25s, `segmenter` pysbd's. `spaced`: whether white space parts its
-    words; where it does not, pairs of neighbouring characters stand for words.
+    words; where it does not, pairs of neighbouring characters stand for words. `direction`: HTML's `dir` of its texts.
     """
 
     code: str
@@ -29,10 +29,11 @@ class Language:
     stop_words: str = ""
     segmenter: str = ""
     spaced: bool = True
+    direction: Literal["auto", "rtl"] = "auto"
 
 
 _ALL = (
-    Language("ar", "Arabic", stemmer="arabic", segmenter="ar"),
+    Language("ar", "Arabic", stemmer="arabic", segmenter="ar", direction="rtl"),
     Language("bg", "Bulgarian", segmenter="bg"),
     Language("ca", "Catalan", stemmer="catalan"),
     Language("cs", "Czech", stemmer="czech"),
@@ -43,10 +44,10 @@ _ALL = (
     Language("es", "Spanish", stemmer="spanish", stop_words="SPANISH", segmenter="es"),
     Language("et", "Estonian", stemmer="estonian"),
     Language("eu", "Basque", stemmer="basque"),
-    Language("fa", "Persian", stemmer="persian", segmenter="fa"),
+    Language("fa", "Persian", stemmer="persian", segmenter="fa", direction="rtl"),
     Language("fi", "Finnish", stemmer="finnish"),
     Language("fr", "French", stemmer="french", stop_words="FRENCH", segmenter="fr"),
-    Language("he", "Hebrew"),
+    Language("he", "Hebrew", direction="rtl"),
     Language("hi", "Hindi", stemmer="hindi", segmenter="hi"),
     Language("hr", "Croatian"),
     Language("hu", "Hungarian", stemmer="hungarian"),
@@ -71,7 +72,7 @@ _ALL = (
     Language("th", "Thai", spaced=False),
     Language("tr", "Turkish", stemmer="turkish", stop_words="TURKISH"),
     Language("uk", "Ukrainian"),
-    Language("ur", "Urdu", segmenter="ur"),
+    Language("ur", "Urdu", segmenter="ur", direction="rtl"),
     Language("vi", "Vietnamese"),
     Language("zh", "Chinese", segmenter="zh", spaced=False),
 )

@@ -91,9 +91,9 @@ def function_words(code: str = ENGLISH) -> frozenset[str]:
     return frozenset(getattr(stopwords, f"STOPWORDS_{name}")) if name else frozenset()
 
 
-_UNSPACED = r"\u0e00-\u0e7f\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff々〆"
+UNSPACED = r"\u0e00-\u0e7f\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff々〆"
 """Thai, Japanese and Chinese characters, as a class of a pattern."""
-_RUN = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+")
+_RUN = re.compile(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+")
 
 
 def words(text: str, code: str = ENGLISH) -> list[str]:

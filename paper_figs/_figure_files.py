@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -77,9 +76,7 @@ def save(plate: PaperFigure, folder: Path) -> list[Path]:
     written = [data]
     for size in SIZES:
         vector = "pdf" if size is PRINT else "svg"
-        with drawn(plate, size) as figure, warnings.catch_warnings():
-            # Names in scripts that the font lacks are drawn as boxes; the CSV has them.
-            warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
+        with drawn(plate, size) as figure, plots.marked_names(figure, folder / f"{plate.name}.names.csv"):
             for kind in (vector, "png"):
                 path = folder / f"{plate.name}{size.suffix}.{kind}"
                 metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": None}[kind]

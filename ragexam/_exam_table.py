@@ -8,18 +8,22 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from exam_gen import Baseline, ExamStatistics, Spread, exam_statistics
-from examcore import ModelUsage, RunFolder, RunRecord, read_documents, read_dropped, read_exam, read_pool
+from exam_gen import Baseline, ExamStatistics, Spread, exam_statistics, language_notice
+from examcore import ENGLISH, ModelUsage, RunFolder, RunRecord, read_documents, read_dropped, read_exam, read_pool
 from examcore.console import aligned_rows, counts_text, jsonable, printable
 
 
 @dataclass(frozen=True)
 class ExamTable:
-    """The statistics of an exam, Bloom's levels that no question has, and what each step of writing cost, if known."""
+    """The statistics of an exam, Bloom's levels that no question has, and what each step of writing cost, if known.
+
+    `notice` says which rules do not read its questions; empty where all are in English.
+    """
 
     statistics: ExamStatistics
     uncovered_levels: tuple[str, ...]
     costs: Mapping[str, ModelUsage] = field(default_factory=dict)
+    notice: str = ""
 
     @property
     def tokens_per_question(self) -> tuple[float, float] | None:
@@ -36,7 +40,8 @@ class ExamTable:
             "tokens_read_per_question": each and round(each[0], 1),
             "steps": {name: asdict(one) for name, one in self.costs.items()},
         }
-        return {**statistics, "uncovered_levels": list(self.uncovered_levels), "cost": cost}
+        told = {"notice": self.notice} if self.notice else {}
+        return {**statistics, "uncovered_levels": list(self.uncovered_levels), "cost": cost, **told}
 
     def lines(self) -> list[str]:
         """The table for a reader."""
@@ -67,7 +72,8 @@ class ExamTable:
             ("asked about", f"{found.documents} documents, {found.chunks} passages"),
             *self._cost_rows(),
         ]
-        return aligned_rows([(name, text) for name, text in rows if text])
+        table = aligned_rows([(name, text) for name, text in rows if text])
+        return [*table, f"note: {self.notice}"] if self.notice else table
 
     def _cost_rows(self) -> list[tuple[str, str]]:
         if (each := self.tokens_per_question) is None:
@@ -81,7 +87,8 @@ class ExamTable:
 def exam_table(exam: Path) -> ExamTable:
     """The table of a run folder with its losses and its pool, or of any `exam.jsonl`.
 
-    A run whose questions were all lost has a table, too. Questions without labels get those of `taxonomy.labels`.
+    A run whose questions were all lost has a table, too. English questions without labels get those of
+    `taxonomy.labels`.
     Raises `FileNotFoundError` where there is no exam.
     """
     from taxonomy import LEVELS, labels
@@ -94,16 +101,18 @@ def exam_table(exam: Path) -> ExamTable:
         raise FileNotFoundError(f"{path}: no such file; wanted an exam.jsonl or the folder of a run")
     # Only the run's own exam goes with the run's losses; another file beside it has a history of its own.
     own = path.name == folder.exam.name
+    questions = [
+        one if one.labels or one.language != ENGLISH else replace(one, labels=labels(one.stem))
+        for one in (() if empty else read_exam(path).questions)
+    ]
     found = exam_statistics(
-        []
-        if empty
-        else [one if one.labels else replace(one, labels=labels(one.stem)) for one in read_exam(path).questions],
+        questions,
         read_dropped(folder.dropped) if own and folder.dropped.is_file() else (),
         pool=read_pool(folder.shots) if own else (),
         topics={one.topic for one in read_documents(folder.corpus)} if own and folder.corpus.is_file() else (),
     )
     uncovered = tuple(level for level in LEVELS if level not in found.labels.get("bloom", {}))
-    return ExamTable(found, uncovered, _costs(folder) if own else {})
+    return ExamTable(found, uncovered, _costs(folder) if own else {}, language_notice(questions))
 
 
 def _costs(folder: RunFolder) -> dict[str, ModelUsage]:

@@ -30,6 +30,7 @@ from exam_gen.rules._rule import (
 from examcore import Question
 
 Need = Literal["nothing", "encoder", "model"]
+Reads = Literal["any language", "spaced words", "English"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class RuleKind:
     """An available rule: what it drops, its judgement at a limit, the default limit, whether it is on by default.
 
     `limit` is None for a rule without one. `needs`: what `RuleTools` must hold. `alone`: whether it judges one question
-    without the others.
+    without the others. `reads`: the texts it was written for, any, those whose words white space parts, or English.
     """
 
     what: str
@@ -47,10 +48,13 @@ class RuleKind:
     needs: Need = "nothing"
     alone: bool = True
     shares: bool = True
+    reads: Reads = "any language"
 
 
-def _check(what: str, check: Callable[[Question], Finding], *, on: bool = True) -> RuleKind:
-    return RuleKind(what, lambda _: each(check), on=on)
+def _check(
+    what: str, check: Callable[[Question], Finding], *, on: bool = True, reads: Reads = "any language"
+) -> RuleKind:
+    return RuleKind(what, lambda _: each(check), on=on, reads=reads)
 
 
 def _number(
@@ -60,8 +64,9 @@ def _number(
     worse: Literal["more", "less"] = "more",
     *,
     on: bool = True,
+    reads: Reads = "any language",
 ) -> RuleKind:
-    return RuleKind(what, lambda bound: measured(value_of(number), bound, worse), limit, on)
+    return RuleKind(what, lambda bound: measured(value_of(number), bound, worse), limit, on, reads=reads)
 
 
 def _likelihood(
@@ -83,7 +88,8 @@ def _similarity(
             raise ValueError("rules: no encoder is given; wanted one for the rules that compare meanings")
         return RuleMeasure(getattr(similarity.embedding_similarities(questions, tools.embed), part))
 
-    return RuleKind(what, lambda bound: measured(measure, bound), limit, on, needs, alone=False)
+    reads: Reads = "spaced words" if needs == "nothing" else "any language"
+    return RuleKind(what, lambda bound: measured(measure, bound), limit, on, needs, alone=False, reads=reads)
 
 
 def _floor(limit: Limit) -> float:
@@ -109,16 +115,22 @@ RULE_KINDS: Mapping[str, RuleKind] = {
         shares=False,
     ),
     "standing-alone": _check(
-        "rewrites: a stem that leans on its document gets the title", standalone.standing_alone, on=False
+        "rewrites: a stem that leans on its document gets the title",
+        standalone.standing_alone,
+        on=False,
+        reads="English",
     ),
     "reformulated": RuleKind(
         "rewrites: a stem that leans on its document is worded anew by a model, after the ten guidelines",
         lambda _: standalone.reformulated,
         on=False,
         needs="model",
+        reads="English",
     ),
     "neutral-article": _check(
-        "rewrites: 'a' or 'an' before the gap becomes 'a(n)' where it tells choices apart", cues.neutral_article
+        "rewrites: 'a' or 'an' before the gap becomes 'a(n)' where it tells choices apart",
+        cues.neutral_article,
+        reads="English",
     ),
     "stem-short": _number("too few characters in the stem", lambda one: len(one.stem.strip()), 20, "less"),
     "stem-long": _number("too many characters in the stem", lambda one: len(one.stem.strip()), 1000),
@@ -129,19 +141,30 @@ RULE_KINDS: Mapping[str, RuleKind] = {
         "choices that differ in case, spacing or outer punctuation only", checks.duplicate_choices
     ),
     "choice-long": _number("too many characters in a choice", lambda one: max(map(len, one.choices), default=0), 500),
-    "marked-choice": _check("a choice that carries a label, a verdict, an answer or explanation", checks.marked_choice),
+    "marked-choice": _check(
+        "a choice that carries a label, a verdict, an answer or explanation", checks.marked_choice, reads="English"
+    ),
     "catch-all": _check("'all of the above', 'both A and C', 'cannot be determined'", checks.catch_all),
-    "answer-leak": _check("the stem holds the key, or a long run of its words", checks.answer_leak),
+    "answer-leak": _check(
+        "the stem holds the key, or a long run of its words", checks.answer_leak, reads="spaced words"
+    ),
     "quoted-leak": _number(
         "share of the key's words in a phrase of the passage that the stem quotes, beyond any distractor's",
         checks.quoted_leak,
         0.6,
+        reads="spaced words",
     ),
-    "self-contained": _check("the stem points to a text or leans on an unnamed 'it' or 'this'", checks.self_contained),
-    "names-a-text": _check("the source paper's rule: any word for a text", checks.names_a_text, on=False),
+    "self-contained": _check(
+        "the stem points to a text or leans on an unnamed 'it' or 'this'", checks.self_contained, reads="English"
+    ),
+    "names-a-text": _check(
+        "the source paper's rule: any word for a text", checks.names_a_text, on=False, reads="English"
+    ),
     "length-cue": _number("times the key is longer or shorter than every distractor", cues.length_cue, 1.6),
-    "odd-one-out": RuleKind("ways in which only the key differs: case, number, code, grammar", _odd_one_out, 1),
-    "grammar-cue": _check("'a', 'an' or 'a(n)' before the gap fits the key only", cues.grammar_cue),
+    "odd-one-out": RuleKind(
+        "ways in which only the key differs: case, number, code, grammar", _odd_one_out, 1, reads="English"
+    ),
+    "grammar-cue": _check("'a', 'an' or 'a(n)' before the gap fits the key only", cues.grammar_cue, reads="English"),
     "personal-data": _check("e-mail addresses, telephone and payment card numbers", checks.personal_data, on=False),
     WORDS: _check("the words given", checks.without_words(()), on=False),
     "near-duplicate": RuleKind(
@@ -149,12 +172,14 @@ RULE_KINDS: Mapping[str, RuleKind] = {
         lambda limit: measured(earlier_stems(_floor(limit)), limit),
         0.79,
         alone=False,
+        reads="spaced words",
     ),
     "repeated-fact": RuleKind(
         "the same among questions with the same key",
         lambda limit: measured(earlier_stems(_floor(limit), same_key), limit),
         0.65,
         alone=False,
+        reads="spaced words",
     ),
     "intra-words": _similarity("Jaccard similarity of the key and a distractor", "intra", 0.7, on=True),
     "extra-words": _similarity("how much closer a distractor is to the passage than the key", "extra", 0.5),

@@ -54,7 +54,7 @@ _CATCH_ALL = re.compile(
 
 
 _LETTERS = r"^\(?[A-D]\)?\s+(?:{joined})\s+\(?[A-D]\)?\.?$"
-_CATCH_ALLS = {
+CATCH_ALLS = {
     ENGLISH: _CATCH_ALL,
     "de": re.compile(
         r"\b(?:alle|keine|nichts|beide|jede|einige)[rsnm]?\s+(?:(?:der|von|den|die)\s+)?(?:oben|oberen|obigen|genannten"
@@ -87,12 +87,12 @@ def catch_all(question: Question) -> str | None:
 
     Told in English, German, French and Spanish.
     """
-    return _choice_with(question, _CATCH_ALLS.get(question.language, _NEVER))
+    return _choice_with(question, CATCH_ALLS.get(question.language, _NEVER))
 
 
 def without_catch_all(question: Question, least: int = 3) -> Question | None:
     """The question without its catch-all choices, where these are wrong and `least` choices remain; else None."""
-    pattern = _CATCH_ALLS.get(question.language, _NEVER)
+    pattern = CATCH_ALLS.get(question.language, _NEVER)
     stays = [n for n, one in enumerate(question.choices) if not pattern.search(one.strip())]
     if len(stays) == len(question.choices) or question.key not in stays or len(stays) < least:
         return None

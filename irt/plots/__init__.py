@@ -18,6 +18,7 @@ from irt.plots._exams import (
     score_distribution,
     students_height,
 )
+from irt.plots._fonts import is_drawable, marked_names
 from irt.plots._items import calibration, item_curve, item_information, item_misfit, person_item_map
 from irt.plots._style import (
     COLOURS,
@@ -52,10 +53,12 @@ __all__ = [
     "group_places",
     "grouped_information",
     "heat_map",
+    "is_drawable",
     "item_curve",
     "item_information",
     "item_misfit",
     "legend_below",
+    "marked_names",
     "person_item_map",
     "predicted_students",
     "pruning_gain",

@@ -19,6 +19,8 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from irt.plots._fonts import font_families, marked_names
+
 INK = "#1d2129"
 """Colour of text and axes; a page may replace it to follow its own."""
 FAINT = "#8a919c"
@@ -26,7 +28,7 @@ FAINT = "#8a919c"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1", "#7F7F7F")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)), (0, (8, 2)), (0, (2.5, 1)))
 STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
+    "font.family": font_families(),
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8.8,
     "text.color": INK,
@@ -64,11 +66,15 @@ def canvas(height: float = 2.9, width: float = WIDTH) -> Iterator[tuple[Figure, 
 
 
 def save(figure: Figure, stem: Path) -> list[Path]:
-    """Write `stem.pdf` and `stem.png`, without dates, so that the same data give the same files."""
+    """Write `stem.pdf` and `stem.png`, without dates, so that the same data give the same files.
+
+    Names that no installed font can draw are numbered in both; `stem.names.csv` then says what each number stands for.
+    """
     stem.parent.mkdir(parents=True, exist_ok=True)
     pdf, png = stem.with_name(stem.name + ".pdf"), stem.with_name(stem.name + ".png")
-    figure.savefig(pdf, metadata={"CreationDate": None})
-    figure.savefig(png, dpi=200, facecolor="white")
+    with marked_names(figure, stem.with_name(stem.name + ".names.csv")):
+        figure.savefig(pdf, metadata={"CreationDate": None})
+        figure.savefig(png, dpi=200, facecolor="white")
     return [pdf, png]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from examcore import language_named
 from examcore.page import clipped
 from ragexam.report._claim_scores import (
     CITATIONS,
@@ -127,6 +128,7 @@ def answer_card(answer: ClaimedAnswer, label: str, found: ClaimFindings, named: 
         clipped(answer.reply.strip(), LONGEST_REPLY) or "(nothing)",
         named.get(answer.pipeline, answer.pipeline),
         [label, *([f"{unstated} of {len(grounds)} claims not stated"] if unstated else [])],
+        language_named(answer.question.language),
         claims,
         texts,
         "" if texts else f"It read nothing: {NOT_GIVEN}.",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from exam_gen import Baseline, ExamStatistics
+from exam_gen import Baseline, ExamStatistics, language_notice
 from exam_gen.rules import rule_of
 from examcore import IntervalEstimate, Question, duration
 from examcore.page import clipped, flattened, joined, percent, shown_value, signed
@@ -31,6 +31,8 @@ def exam_section(evidence: RunEvidence, statistics: ExamStatistics) -> PageSecti
         lines.append(f"Of {n_kept + n_dropped} attempts {n_kept} became questions of this exam ({percent(share)}).")
     if evidence.n_documents is not None and evidence.n_chunks is not None:
         lines.append(f"The corpus has {evidence.n_documents:,} documents in {evidence.n_chunks:,} passages.")
+    if notice := language_notice(questions):
+        lines.append(notice)
     tables = [_lengths(questions), _blind(statistics)]
     if dropped:
         reasons = Counter(clipped(rule_of(one.reason), 120) for one in dropped).most_common()

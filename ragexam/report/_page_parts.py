@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import pandas as pd
 from markupsafe import Markup, escape
 from matplotlib.axes import Axes
 
-from examcore import IntervalEstimate
+from examcore import IntervalEstimate, Language, language_named
 from examcore.page import HeatTable, clipped, percent, percent_range, points, signed, signed_range
 from irt import plots
 
@@ -52,7 +53,10 @@ def picture(
         draw(ax, table)
         plots.save(figure, folder / name)
         text = io.StringIO()
-        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        with warnings.catch_warnings():
+            # The page's own fonts draw the names, whatever is installed here.
+            warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
+            figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return Picture(name, title, caption, inline_svg(text.getvalue(), name, f"{title}. {caption}", tips or {}))
 
 
@@ -85,13 +89,17 @@ def inline_svg(svg: str, name: str, description: str, tips: Mapping[str, str]) -
 
 @dataclass(frozen=True)
 class TableCell:
-    """A cell: its text, the value it is sorted by (its text without one), and a link within the page."""
+    """A cell: its text, the value it is sorted by (its text without one), and a link within the page.
+
+    `language` is that of a text that was not written here.
+    """
 
     text: str
     value: str = ""
     link: str = ""
     kind: str = ""
     bar: IntervalBar | None = None
+    language: Language | None = None
 
 
 @dataclass(frozen=True)
@@ -195,9 +203,9 @@ def interval_cell(low: float, at: float, high: float, reach: float) -> TableCell
     )
 
 
-def text_cell(text: str) -> TableCell:
-    """A text that wraps."""
-    return TableCell(text, kind="words")
+def text_cell(text: str, language: str = "") -> TableCell:
+    """A text that wraps; `language` is the code of the language it is in, where it was not written here."""
+    return TableCell(text, kind="words", language=language_named(language) if language else None)
 
 
 def sort_value(value: float) -> str:
@@ -237,7 +245,7 @@ class PageCard:
 
 @dataclass(frozen=True)
 class QuestionCard:
-    """A question as the page shows it.
+    """A question as the page shows it; `language` is that of its texts and of its passage.
 
     `stem` is empty where the heading holds it whole, `passage` where it is left out; filters look for the `tokens`.
     """
@@ -247,6 +255,7 @@ class QuestionCard:
     stem: str
     choices: Sequence[tuple[str, bool]]
     passage: str
+    language: Language
     tokens: str = ""
     faults: Sequence[str] = ()
     best: bool = False
@@ -259,7 +268,8 @@ class QuestionCard:
 class AnswerCard:
     """A free-text answer to read: `claims` are its sentences, each with whether its passages state it and the grounds.
 
-    `passages` are names and texts of what it was given; `note` stands where there are none.
+    `passages` are names and texts of what it was given; `note` stands where there are none. `language` is that of the
+    question.
     """
 
     heading: str
@@ -267,6 +277,7 @@ class AnswerCard:
     reply: str
     pipeline: str
     tags: Sequence[str]
+    language: Language
     claims: Sequence[tuple[str, str]]
     passages: Sequence[tuple[str, str]]
     note: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from examcore import Question
+from examcore import Question, language_named
 from examcore.page import clipped, percent, plain_number
 from ragexam.report._page_parts import QuestionCard
 from ragexam.report._question_faults import FAULTS, AnswerSigns, QuestionFault, reason
@@ -55,6 +55,7 @@ def question_card(question: Question, known: KnownQuestions, readable: bool) -> 
         stem=clipped(question.stem, _STEM) if len(question.stem) > HEADING else "",
         choices=card_choices(question),
         passage=clipped(question.context, PASSAGE) if readable else "",
+        language=language_named(question.language),
         tokens=known.tokens(question),
         faults=[fault.name for fault in faults],
         best=question.id in known.best,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from examcore import Question
+from examcore import ENGLISH, Question
 from examcore.page import clipped, plain_number
 from irt import kernels
 from ragexam.report._fitted_model import FittedModel, interval_of
@@ -36,7 +36,7 @@ _DRAWS = 200
 
 @dataclass(frozen=True)
 class QuestionGrouping:
-    """A way of grouping questions: where labels may be stored, else how they are read off the text."""
+    """A way of grouping questions: where labels may be stored, else how they are read off English text."""
 
     stored: str
     title: str
@@ -48,7 +48,8 @@ class QuestionGrouping:
         """The ids of the questions under each label, in the order of the kind; a question may have several."""
         found: dict[str, list[str]] = {name: [] for name in self.order}
         for question in questions:
-            for name in question.labels.get(self.stored) or self.label(question.stem):
+            read = self.label(question.stem) if question.language == ENGLISH else ()
+            for name in question.labels.get(self.stored) or read:
                 found.setdefault(name, []).append(question.id)
         return {name: ids for name, ids in found.items() if ids}
 

@@ -199,8 +199,8 @@ def _row(question: Question, known: KnownQuestions, measured: bool) -> TableRow:
     place, share = known.numbers[question.id], known.signs.share_of(question)
     cells: list[TableCell | str] = [
         TableCell(f"{place}", f"{place}", f"#question-{place}", "number"),
-        text_cell(clipped(question.stem, LISTED_STEM)),
-        text_cell(clipped(question.answer, 80)),
+        text_cell(clipped(question.stem, LISTED_STEM), question.language),
+        text_cell(clipped(question.answer, 80), question.language),
         clipped(question.topic, 40),
         percent_cell(share),
     ]

@@ -46,7 +46,7 @@ def draw_figures(findings: RunFindings) -> dict[str, Picture]:
     evidence = findings.evidence
     folder, scores, model = evidence.folder.path / "figures", evidence.scores, evidence.model
     for name in FIGURE_NAMES:  # none is left of an earlier report that the files no longer support
-        for suffix in ("csv", "pdf", "png"):
+        for suffix in ("csv", "pdf", "png", "names.csv"):
             (folder / f"{name}.{suffix}").unlink(missing_ok=True)
     _accuracy(scores, folder)
     drawn: list[Picture] = []

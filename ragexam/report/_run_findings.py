@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from exam_gen import Baseline, ExamStatistics, exam_statistics
+from exam_gen import Baseline, ExamStatistics, exam_statistics, language_notice
 from examcore import IntervalEstimate
 from rag import QUERIES
 from ragexam._retrieval import OWN_WORDS, mean_overlap
@@ -132,7 +132,7 @@ class RunFindings:
             _baseline_line("best fixed answer", self.exam.fixed_answer),
             _baseline_line("longest answer", self.exam.longest_answer),
             *map(describe, self.verdicts),
-            *(f"note: {note}" for note in evidence.notes),
+            *(f"note: {note}" for note in (*evidence.notes, language_notice(evidence.questions)) if note),
             *(["warning: the fit has not converged; see the report"] if unsettled else []),
             f"seconds: {', '.join(f'{name} {spent:.0f} s' for name, spent in evidence.seconds.items())}",
             f"report: {evidence.folder.report}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from examcore import Question
@@ -21,6 +22,7 @@ from ragexam.report._page_parts import (
     number_cell,
     share_cell,
     table_row,
+    text_cell,
 )
 from ragexam.report._questions_section import LISTED
 from ragexam.report._response_scores import row_interval
@@ -137,7 +139,8 @@ def _level_questions(model: FittedModel, questions: Sequence[Question]) -> PageT
 
 def _question_cell(question: Question, place: int) -> TableCell:
     """The stem, linked to the card of the question where the page has one."""
-    return TableCell(clipped(question.stem, _STEM), link=f"#question-{place}" if place <= LISTED else "", kind="words")
+    cell = text_cell(clipped(question.stem, _STEM), question.language)
+    return replace(cell, link=f"#question-{place}" if place <= LISTED else "")
 
 
 def _effect(row: Mapping[Any, Any]) -> TableCell:

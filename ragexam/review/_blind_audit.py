@@ -16,7 +16,7 @@ from exam_gen.review import (
     read_judgments,
 )
 from examcore import Question, locked_log, write_lines
-from ragexam.review._marked_passage import KEY, PLAIN, hidden_characters, pieces
+from ragexam.review._marked_passage import KEY, PLAIN, hidden_characters, pieces, spoken
 from ragexam.review._run_files import RunFiles, now
 from ragexam.review._server import Body, ConflictError, Query, number_of, place_of, text_of
 
@@ -77,6 +77,7 @@ class BlindAudit:
         marked = [(text, kind if kind == KEY else PLAIN) for text, kind in pieces(passage, question.answer, evidence)]
         return {
             "item": number,
+            "spoken": spoken(question),
             "question": question.stem,
             "choices": list(question.choices),
             "passage": marked if answered else [(passage, PLAIN)],

@@ -12,7 +12,7 @@ from typing import Any
 from exam_gen.review import CONTENT, FAULTS, Edit, Review, Reviewed, apply_edits, edit_of
 from exam_gen.rules import objections, rule_of
 from examcore import Exam, Question, locked_log, read_exam, read_log, write_dropped, write_exam
-from ragexam.review._marked_passage import hidden_characters, pieces
+from ragexam.review._marked_passage import hidden_characters, pieces, spoken
 from ragexam.review._run_files import ReviewedExam, ReviewProgress, RunFiles, now, question_flags, shares_right
 from ragexam.review._server import Body, ConflictError, Query, number_of, place_of, text_of
 from taxonomy import labels
@@ -210,6 +210,7 @@ class ExamEditor:
         return {
             "id": name,
             "number": self._order[name],
+            "spoken": spoken(entry.question),
             "stem": " ".join(str(stands["question"] or raw).split())[:CLIPPED],
             "rule": None if reason is None else rule_of(str(reason)),
             "marks": list(self._marks(name)),
@@ -227,6 +228,7 @@ class ExamEditor:
         return {
             "id": name,
             **stands,
+            "spoken": spoken(written),
             "written": {one: before[one] for one in CONTENT} if "edited" in self._marks(name) else None,
             "dropped_for": entry.dropped.reason if entry.dropped else None,
             "raw": entry.dropped.raw if entry.dropped else "",

@@ -8,11 +8,16 @@ from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
 
+from examcore import UNSPACED, Question, language_named
+
 MAX_PATTERN = 2000
 """Longer texts are not looked for."""
 MAX_MARKS = 100
 """A key that stands more often than this, such as "is", is marked so many times."""
 PLAIN, SENTENCE, KEY = "", "sentence", "key"
+
+_LETTER = rf"[^\W{UNSPACED}]"
+"""A character of a word in a script that parts words."""
 
 Piece = tuple[str, str]
 """A stretch of the passage, and what it is: plain, of the sentence, or the key."""
@@ -41,14 +46,22 @@ def hidden_characters(text: str) -> list[str]:
     return [f"U+{ord(one):04X} {unicodedata.name(one, 'control character').lower()}" for one in sorted(found)]
 
 
+def spoken(question: Question | None) -> dict[str, str]:
+    """The attributes of a question's texts in the page: the language, and the direction they are read in."""
+    if question is None:
+        return {}
+    language = language_named(question.language)
+    return {"lang": language.code, "dir": language.direction}
+
+
 def _places(text: str, wanted: str) -> Iterator[tuple[int, int]]:
     words = wanted.split()
     if not words or len(wanted) > MAX_PATTERN:
         return
     pattern = r"\s+".join(map(re.escape, words))
-    # At a word's edge only, so that the key "is" is not found in "this".
-    before = r"(?<!\w)" if re.match(r"\w", words[0]) else ""
-    after = r"(?!\w)" if re.search(r"\w$", words[-1]) else ""
+    # At a word's edge only, so that the key "is" is not found in "this"; words that nothing parts have no edge.
+    before = f"(?<!{_LETTER})" if re.match(_LETTER, words[0]) else ""
+    after = f"(?!{_LETTER})" if re.search(f"{_LETTER}$", words[-1]) else ""
     for count, match in enumerate(re.finditer(before + pattern + after, text, re.IGNORECASE)):
         if count == MAX_MARKS:
             return

@@ -49,21 +49,21 @@ function draw() {
   const item = state.item;
   const title = element("div", { className: "head" }, element("h2", { textContent: `Item ${item.item} of ${state.items}` }),
     item.faults === null ? null : element("span", { className: "badge read", textContent: item.faults.length ? "judged" : "judged sound" }));
-  const left = element("div", { className: "side" }, title, hiddenNote(item.hidden), foreign("p", item.question, { className: "stem" }),
+  const left = element("div", { className: "side" }, title, hiddenNote(item.hidden), foreign("p", item.question, { className: "stem", ...item.spoken }),
     choices(item), item.answered ? judging(item) : answering(item));
-  const right = element("div", { className: "side" }, element("h3", { textContent: "Passage" }), passage(item.passage));
+  const right = element("div", { className: "side" }, element("h3", { textContent: "Passage" }), passage(item.passage, item.spoken));
   byId("question").replaceChildren(left, right);
 }
 
 function choices(item) {
-  return element("ol", { className: "choices" }, ...item.choices.map((choice, index) => {
+  return element("ol", { className: "choices", ...directed(item.spoken) }, ...item.choices.map((choice, index) => {
     if (!item.answered) {
       const act = () => attempt(() => answer(index));
       return choiceLine(index, false, element("button", { type: "button", className: "choice", onclick: act },
-        element("kbd", { textContent: index + 1 }), " ", foreign("span", choice)));
+        element("kbd", { textContent: index + 1 }), " ", foreign("span", choice, item.spoken)));
     }
     const isKey = index === item.answer;
-    return choiceLine(index, isKey, foreign("span", choice), isKey ? tag("key") : null, index === item.chosen ? tag("your choice") : null);
+    return choiceLine(index, isKey, foreign("span", choice, item.spoken), isKey ? tag("key") : null, index === item.chosen ? tag("your choice") : null);
   }));
 }
 

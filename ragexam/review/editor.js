@@ -10,10 +10,10 @@ function edit() {
 
 function editor(detail) {
   const form = element("form", { className: "editor", noValidate: true, onsubmit: (event) => { event.preventDefault(); attempt(save); } });
-  const stem = element("textarea", { id: "edit-stem", rows: 4, dir: "auto", value: detail.question });
-  const choices = element("ol", { className: "choices" }, ...detail.choices.map((text, index) => choiceEditor(text, index === detail.answer)));
+  const stem = element("textarea", { id: "edit-stem", rows: 4, dir: "auto", ...detail.spoken, value: detail.question });
+  const choices = element("ol", { className: "choices", ...directed(detail.spoken) }, ...detail.choices.map((text, index) => choiceEditor(text, index === detail.answer, detail.spoken)));
   const add = button("Add a choice", "", () => {
-    choices.append(choiceEditor("", false));
+    choices.append(choiceEditor("", false, detail.spoken));
     nameChoices();
     choices.lastElementChild.querySelector("textarea").focus();
   });
@@ -32,13 +32,13 @@ function editor(detail) {
   return form;
 }
 
-function choiceEditor(text, isKey) {
+function choiceEditor(text, isKey, spoken) {
   const line = element("li", {});
   const remove = button("Remove", "", () => { line.remove(); nameChoices(); });
   line.append(
     element("span", { className: "letter" }),
     element("input", { type: "radio", name: "key", checked: isKey }),
-    element("textarea", { rows: Math.min(6, 1 + Math.floor(text.length / 50)), dir: "auto", value: text }),
+    element("textarea", { rows: Math.min(6, 1 + Math.floor(text.length / 50)), dir: "auto", ...spoken, value: text }),
     remove,
   );
   line.written = text;

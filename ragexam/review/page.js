@@ -16,6 +16,9 @@ function element(tag, properties = {}, ...children) {
 /* Text of unknown direction and origin: it cannot turn the text around it. */
 const foreign = (tag, text, properties = {}) => element(tag, { dir: "auto", ...properties, textContent: text });
 
+/* A box whose parts stand in the order in which its text is read. */
+const directed = (spoken) => (spoken.dir === "rtl" ? { dir: "rtl" } : {});
+
 const button = (label, key, act, className = "") =>
   element("button", { type: "button", className, onclick: act }, label, key ? " " : null, key ? element("kbd", { textContent: key }) : null);
 
@@ -71,10 +74,10 @@ function attempt(work) {
 const LEGEND = { sentence: "the sentence it was written from", key: "the key" };
 
 /* The passage with its marks, scrolled to the first of them once it is on the page. */
-function passage(pieces) {
+function passage(pieces, spoken) {
   if (!pieces.some(([text]) => text)) return element("p", { className: "soft", textContent: "No passage is known." });
   const parts = pieces.map(([text, kind]) => (kind ? element("mark", { className: kind, textContent: text }) : text));
-  const box = element("div", { className: "passage", dir: "auto", tabIndex: 0, role: "region", "aria-label": "Passage" }, ...parts);
+  const box = element("div", { className: "passage", dir: "auto", tabIndex: 0, role: "region", "aria-label": "Passage", ...spoken }, ...parts);
   const kinds = Object.keys(LEGEND).filter((kind) => pieces.some(([, other]) => other === kind));
   const legend = kinds.map((kind) => element("mark", { className: kind, textContent: LEGEND[kind] }));
   requestAnimationFrame(() => {

@@ -102,7 +102,7 @@ function rowElement(row, index) {
     "button",
     { type: "button", className: "row", onclick: () => attempt(() => go(index)) },
     element("span", { className: "number", textContent: row.number }),
-    foreign("span", row.stem || "(no text)", { className: "words" }),
+    foreign("span", row.stem || "(no text)", { className: "words", ...row.spoken }),
     element("span", { className: "badges" }, ...badges(row)),
   );
   if (index === state.at) made.setAttribute("aria-current", "true");
@@ -137,7 +137,7 @@ function drawQuestion() {
     "div",
     { className: "side" },
     element("h3", { textContent: "Passage" }),
-    passage(detail.passage),
+    passage(detail.passage, detail.spoken),
     detail.choices && detail.passage.length && !detail.key_in_passage
       ? element("p", { className: "soft", textContent: "The key does not stand in the passage in these words." })
       : null,
@@ -173,14 +173,15 @@ function notes(detail) {
 function reading(detail) {
   const parts = [];
   if (detail.choices) {
-    parts.push(foreign("p", detail.question, { className: "stem" }), choiceList(detail.choices, detail.answer));
+    parts.push(foreign("p", detail.question, { className: "stem", ...detail.spoken }), choiceList(detail.choices, detail.answer, detail.spoken));
   } else {
     parts.push(element("p", { className: "soft", textContent: "No complete question: only the model's own words are left." }));
   }
   parts.push(state.mode === "retiring" ? reasons() : actions(detail));
   if (detail.written) {
     parts.push(element("details", {}, element("summary", { textContent: "As it was written" }),
-      foreign("p", detail.written.question, { className: "stem" }), choiceList(detail.written.choices, detail.written.answer)));
+      foreign("p", detail.written.question, { className: "stem", ...detail.spoken }),
+      choiceList(detail.written.choices, detail.written.answer, detail.spoken)));
   }
   if (detail.raw) {
     parts.push(element("details", { open: !detail.choices }, element("summary", { textContent: "The model's own words" }),
@@ -190,9 +191,9 @@ function reading(detail) {
   return parts;
 }
 
-const choiceList = (choices, key) =>
-  element("ol", { className: "choices" },
-    ...choices.map((choice, index) => choiceLine(index, index === key, foreign("span", choice), index === key ? tag("key") : null)));
+const choiceList = (choices, key, spoken) =>
+  element("ol", { className: "choices", ...directed(spoken) },
+    ...choices.map((choice, index) => choiceLine(index, index === key, foreign("span", choice, spoken), index === key ? tag("key") : null)));
 
 function actions(detail) {
   const isOut = detail.reason !== null;

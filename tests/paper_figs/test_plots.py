@@ -114,3 +114,42 @@ def test_drawing_leaves_the_global_style_alone() -> None:
     with plots.canvas() as (_, ax):
         assert isinstance(ax, Axes)
     assert dict(mpl.rcParams) == before
+
+
+UNDRAWABLE = "\U0001303f\U00013040"
+"""Egyptian hieroglyphs, which no font of the list has."""
+
+
+@pytest.mark.parametrize("name", ["日本語モデル", "中文模型"])
+def test_names_in_chinese_and_japanese_are_drawn_where_a_font_is_installed(name: str, tmp_path: Path) -> None:
+    if not plots.is_drawable(name):
+        pytest.skip("needs a font with Chinese and Japanese characters")
+    with plots.canvas() as (figure, ax):
+        plots.grouped_information(ax, groups({name: 12}))
+        plots.save(figure, tmp_path / "figure")  # a missing glyph would warn, and warnings are errors
+    assert not (tmp_path / "figure.names.csv").exists()
+
+
+def test_names_in_arabic_are_drawn(tmp_path: Path) -> None:
+    with plots.canvas() as (figure, ax):
+        plots.grouped_information(ax, groups({"نموذج": 12}))
+        plots.save(figure, tmp_path / "figure")
+    assert not (tmp_path / "figure.names.csv").exists()
+
+
+def test_names_that_no_font_draws_are_numbered_in_the_files_and_stay_in_the_figure(tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        {"facet": "llm", "level": ["plain", UNDRAWABLE], "effect": [-0.5, 0.5], "low": [-1, 0], "high": [0, 1]}
+    )
+    with plots.canvas() as (figure, ax):
+        plots.component_forest(ax, table)
+        before = [text.get_text() for text in ax.get_yticklabels()]
+        with plots.marked_names(figure, tmp_path / "key.csv"):
+            figure.draw_without_rendering()
+            assert [text.get_text() for text in ax.get_yticklabels()] == [
+                one.replace(UNDRAWABLE, "[1]") for one in before
+            ]
+        assert [text.get_text() for text in ax.get_yticklabels()] == before
+        plots.save(figure, tmp_path / "figure")
+    assert UNDRAWABLE in before
+    assert (tmp_path / "figure.names.csv").read_text(encoding="utf-8") == f"mark,name\n[1],{UNDRAWABLE}\n"

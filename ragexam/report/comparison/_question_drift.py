@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from examcore import IntervalEstimate, Question
+from examcore import IntervalEstimate, Question, language_named
 from examcore.page import clipped, signed
 from irt.plots import records
 from ragexam.report._page_parts import (
@@ -66,7 +66,7 @@ def _drift_table(rows: Sequence[Mapping[Any, Any]], known: Mapping[str, Question
     )
     lines = tuple(
         table_row(
-            text_cell(clipped(known[row["item"]].stem, LISTED_STEM)),
+            text_cell(clipped(known[row["item"]].stem, LISTED_STEM), known[row["item"]].language),
             points_cell(_shift(row["share_shift"], REACH * row["share_shift_sd"])),
             *(number_cell(signed(row[name], 1), row[name]) for name in ("z", "z_discrimination")),
         )
@@ -83,7 +83,7 @@ def _shift(centre: float, reach: float) -> IntervalEstimate:
 def _change_table(rows: Sequence[Mapping[Any, Any]], known: Mapping[str, Question], pipelines: int) -> PageTable:
     lines = tuple(
         table_row(
-            text_cell(clipped(known[row["item"]].stem, LISTED_STEM)),
+            text_cell(clipped(known[row["item"]].stem, LISTED_STEM), known[row["item"]].language),
             percent_cell(row["before"]),
             percent_cell(row["after"]),
             number_cell(f"{signed(100 * row['estimate'], 0)} points", row["estimate"]),
@@ -97,4 +97,4 @@ def _change_table(rows: Sequence[Mapping[Any, Any]], known: Mapping[str, Questio
 
 def _card(question: Question) -> QuestionCard:
     heading, passage = clipped(question.stem, HEADING), clipped(question.context, PASSAGE)
-    return QuestionCard(0, heading, "", card_choices(question), passage)
+    return QuestionCard(0, heading, "", card_choices(question), passage, language_named(question.language))
