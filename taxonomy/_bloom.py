@@ -23,6 +23,7 @@ _DEFINITIONS = {
     "create": "to put elements together into something new: to plan, design or produce it",
 }
 
+
 def bloom(question: str, language: str = ENGLISH) -> tuple[str, ...]:
     """The process levels of a question, simplest first; none for a text without a word, or in a language without rules.
 
@@ -86,6 +87,7 @@ _DEFINITIONS = {
     "procedural": "how to do something: steps, methods, commands, and the criteria for when to use which",
     "metacognitive": "one's own thinking: strategies for learning and solving, and what one knows or does not know",
 }
+
 
 def read_knowledge(question: str, language: str = ENGLISH) -> RuleLabels:
     """The kind of knowledge a question asks for, one of `KNOWLEDGE`, and whether a wording gave it.

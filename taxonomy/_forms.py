@@ -11,6 +11,7 @@ from taxonomy._taxonomy import ENGLISH, NOTHING, Level, RuleLabels, Taxonomy
 FORMS = ("what", "which", "how", "why", "when", "where", "who", "yes/no", "other")
 """The forms, question words first."""
 
+
 def form(question: str, language: str = ENGLISH) -> str:
     """One of `FORMS`: the word the question itself asks with, matched as a whole word ("show" holds no "how").
 

@@ -15,9 +15,11 @@ FRENCH_WORDING = QuestionWording(
     verbs={
         level: frozenset(words.split())
         for level, words in {
-            "remember": """définir identifier reconnaître réciter mémoriser citer indiquer énumérer lister nommer étiqueter
+            "remember": """définir identifier reconnaître réciter mémoriser citer indiquer énumérer lister
+                nommer étiqueter
                 localiser rappeler mentionner répéter""",
-            "understand": """expliquer décrire résumer interpréter classer paraphraser prédire traduire illustrer discuter
+            "understand": """expliquer décrire résumer interpréter classer paraphraser prédire traduire
+                illustrer discuter
                 reformuler clarifier comprendre signifier""",
             "apply": """appliquer utiliser employer exécuter calculer résoudre démontrer montrer illustrer implémenter
                 configurer pratiquer écrire régler""",
@@ -51,10 +53,12 @@ FRENCH_WORDING = QuestionWording(
     endings=(("(?:es?|ez|ent|ons)$", "er"),),
     noun_endings="tions?|ments?|eurs?|euses?",
     before_nouns=frozenset(
-        "le la les l' un une des du de d' ce cet cette ces son sa ses leur leurs votre vos quel quelle quels en au aux".split()  # noqa: SIM905
+        """le la les l' un une des du de d' ce cet cette ces son sa ses leur leurs votre vos quel quelle quels en
+        au aux""".split()  # noqa: SIM905
     ),
     often_nouns=frozenset(
-        """liste cite classe montre compare mesure critique analyse juge emploi écrit indique teste calcule produit règle
+        """liste cite classe montre compare mesure critique analyse juge emploi écrit indique teste calcule
+            produit règle
         pratique""".split()  # noqa: SIM905
     ),
     clauses=(
@@ -62,8 +66,11 @@ FRENCH_WORDING = QuestionWording(
         ("understand", r"\bcomment (?:fonctionne|est|sont|était|agit|se)\b"),
         ("evaluate", r"\b(?:meilleure?s?|le mieux|le plus|la plus|pire|appropriée?s?|adaptée?s?|devriez|devrait)\b"),
         ("analyze", r"\b(?:différences?|diffère\w*|relation|lien entre|contrairement|par rapport)\b"),
-        ("apply", r"\bcomment (?:peut|pouvez|pourrait|pourriez|faut|doit|devez)\b|\bcomment [a-zéè]+er\b"
-            r"|\b(?:devez-vous|faut-il|doit-on)\b|\b(?:pour|afin de) \w+(?:er|ir|re)\b"),
+        (
+            "apply",
+            r"\bcomment (?:peut|pouvez|pourrait|pourriez|faut|doit|devez)\b|\bcomment [a-zéè]+er\b"
+            r"|\b(?:devez-vous|faut-il|doit-on)\b|\b(?:pour|afin de) \w+(?:er|ir|re)\b",
+        ),
     ),
     knowledge=(
         ("metacognitive", r"\bvotre propre (?:connaissance|compréhension|pensée|apprentissage|raisonnement|mémoire)\b"),
@@ -75,15 +82,21 @@ FRENCH_WORDING = QuestionWording(
         ("procedural", r"\b(?:étapes?|procédures?|algorithmes?|techniques?|méthodes?|instructions)\b"),
         ("procedural", r"\bquel(?:le)?s? (?:commande|fonction|option|réglage|outil|opération|action|programme)s?\b"),
         ("procedural", r"\b(?:devez|devriez|doit|faut|voulez|souhaitez)\b"),
-        ("procedural", r"\b(?:pour|afin de|afin d['’]) ?\w+(?:er|ir|re)\b|^\W*(?:calculez|concevez|créez|implémentez)\b"),
+        (
+            "procedural",
+            r"\b(?:pour|afin de|afin d['’]) ?\w+(?:er|ir|re)\b|^\W*(?:calculez|concevez|créez|implémentez)\b",
+        ),
         ("conceptual", r"\b(?:pourquoi|parce que|causes?|raisons?|conséquences?|effets? d|entraîne|impact)"),
         ("conceptual", r"\b(?:but|rôle|fonction|avantages?|inconvénients?|principes?|concepts?|notion) d"),
-        ("conceptual", r"\b(?:différences?|diffère\w*|distingue\w*|compare\w*|relation|lien|similaires?|contrairement)\b"),
+        (
+            "conceptual",
+            r"\b(?:différences?|diffère\w*|distingue\w*|compare\w*|relation|lien|similaires?|contrairement)\b",
+        ),
         ("conceptual", r"\b(?:types?|sortes?|catégories?|classes?|structures?|modèles?|théories?) d"),
         ("conceptual", r"\b(?:comment|décri\w+|expliqu\w+|signifi\w+|caractéris\w+|dépend\w*|repose)\b"),
     ),
     question_words={
-        "what": r"qu['’]est-ce qu[ie]|qu['’]est-ce qu['’]|quoi|(?:\A|(?<=[.!?:,] ))(?:que|qu['’])",
+        "what": r"qu['’]est-ce qu(?:[ie]|(?=['’]))|quoi|(?:\A|(?<=[.!?:,] ))(?:que|qu(?=['’]))",
         "which": "(?:du|au|des|aux|les?|la)?quel(?:le)?s?",
         "how": "comment|combien",
         "why": "pourquoi",

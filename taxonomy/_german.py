@@ -63,19 +63,32 @@ GERMAN_WORDING = QuestionWording(
         ("apply", r"\bwie (?:kann|können|könnte\w*|lässt|lassen|soll\w*|muss|müssen)\b|\bum\b[^,.?]{1,80}\bzu \w+n\b"),
     ),
     knowledge=(
-        ("metacognitive", r"\b(?:ihr|dein|euer)e?[smnr]? eigene\w* (?:wissen|verständnis|denken|lernen|gedächtnis|stärken)\b"),
+        (
+            "metacognitive",
+            r"\b(?:ihr|dein|euer)e?[smnr]? eigene\w* (?:wissen|verständnis|denken|lernen|gedächtnis|stärken)\b",
+        ),
         ("metacognitive", r"\bwie sicher (?:sind sie|bist du)\b|\blernstrategien?\b"),
         ("factual", r"\bwie (?:viele?n?|vielen|lange|oft|alt|weit|schnell|groß|hoch|tief|breit|häufig)\b"),
         ("factual", r"\bwelche[nmrs]? (?:jahr|datum|tag|monat|zahl|anteil|name|begriff|wort|version|wert)\w*\b"),
         ("factual", r"^\W*(?:wann|wer|wem|wen|wessen|von wem|wo|wohin|woher)\b"),
         ("procedural", r"\bwie (?:kann|können|könnte\w*|lässt|lassen|soll\w*|muss|müssen|würde\w*|\w+t man)\b"),
         ("procedural", r"\b(?:schritte?n?|verfahren\w*|algorithm\w+|techniken?|methoden?|anleitung\w*|vorgehen)\b"),
-        ("procedural", r"\bwelche[nmrs]? (?:befehl|funktion|option|einstellung|werkzeug|operation|aktion|programm)\w*\b"),
-        ("procedural", r"\b(?:muss|müssen|sollte\w*) (?:sie|man|du|der nutzer|der benutzer)\b|\b(?:sie|du) (?:möchte|wolle|willst)"),
+        (
+            "procedural",
+            r"\bwelche[nmrs]? (?:befehl|funktion|option|einstellung|werkzeug|operation|aktion|programm)\w*\b",
+        ),
+        (
+            "procedural",
+            r"\b(?:muss|müssen|sollte\w*) (?:sie|man|du|der nutzer|der benutzer)\b|\b(?:sie|du) (?:möchte|wolle"
+            r"|willst)",
+        ),
         ("procedural", r"\bum\b[^,.?]{1,80}\bzu \w+n\b|^\W*(?:berechne|entw[ei]rf|erstelle|implementiere)"),
         ("conceptual", r"\b(?:warum|wieso|weshalb|wozu|weil|gr(?:und|ünde)|ursachen?|folgen?|auswirkung\w*|führt)\b"),
         ("conceptual", r"\b(?:zwecks?|aufgabe|rolle|vorteile?n?|nachteile?n?|prinzip\w*|grundsätze?n?|konzepte?n?)\b"),
-        ("conceptual", r"\b(?:unterschied\w*|unterscheide\w*|vergleich\w*|ähnlich\w*|zusammenh[aä]ng\w*|beziehung\w*)\b"),
+        (
+            "conceptual",
+            r"\b(?:unterschied\w*|unterscheide\w*|vergleich\w*|ähnlich\w*|zusammenh[aä]ng\w*|beziehung\w*)\b",
+        ),
         ("conceptual", r"\b(?:arten?|typen|kategorien?|klassen?|struktur\w*|modelle?|theorien?) (?:von|der|des)\b"),
         ("conceptual", r"\b(?:wie|beschreib\w*|erklär\w*|bedeute\w*|kennzeichne\w*|hängt|beruht)\b"),
     ),

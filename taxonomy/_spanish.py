@@ -13,17 +13,21 @@ SPANISH_WORDING = QuestionWording(
     verbs={
         level: frozenset(words.split())
         for level, words in {
-            "remember": """definir listar enumerar rotular nombrar identificar repetir recordar reconocer citar mencionar
+            "remember": """definir listar enumerar rotular nombrar identificar repetir recordar reconocer citar
+                mencionar
                 indicar recoger""",
-            "understand": """predecir asociar estimar explicar resumir describir interpretar discutir parafrasear traducir
+            "understand": """predecir asociar estimar explicar resumir describir interpretar discutir
+                parafrasear traducir
                 ilustrar reescribir aclarar comprender entender significar""",
             "apply": """aplicar completar ilustrar mostrar modificar usar utilizar emplear calcular resolver ejecutar
                 demostrar implementar configurar practicar""",
-            "analyze": """analizar separar comparar contrastar clasificar categorizar dividir inferir examinar distinguir
+            "analyze": """analizar separar comparar contrastar clasificar categorizar dividir inferir examinar
+                distinguir
                 diferenciar inspeccionar probar investigar optimizar""",
             "evaluate": """evaluar juzgar decidir valorar criticar justificar medir apoyar concluir seleccionar elegir
                 escoger verificar comprobar validar recomendar probar supervisar""",
-            "create": """crear diseñar combinar planificar inventar componer desarrollar construir producir formular generar
+            "create": """crear diseñar combinar planificar inventar componer desarrollar construir producir
+                formular generar
                 elaborar implementar idear personalizar""",
         }.items()
     },
@@ -63,10 +67,12 @@ SPANISH_WORDING = QuestionWording(
     endings=(("an?$", "ar"), ("en?$", "er"), ("en?$", "ir"), ("en?$", "ar")),
     noun_endings="ción|ciones|dor|dora|dores|doras|mientos?",
     before_nouns=frozenset(
-        "el la los las lo un una unos unas de del al este esta estos estas ese esa su sus en qué cuál por sin".split()  # noqa: SIM905
+        """el la los las lo un una unos unas de del al este esta estos estas ese esa su sus en qué cuál por
+        sin""".split()  # noqa: SIM905
     ),
     often_nouns=frozenset(
-        """lista cita nombre muestra uso prueba medida mide diseño producto plan apoyo estima crítica valor indica recuerdo
+        """lista cita nombre muestra uso prueba medida mide diseño producto plan apoyo estima crítica valor
+            indica recuerdo
         práctica cálculo""".split()  # noqa: SIM905
     ),
     clauses=(
@@ -74,13 +80,20 @@ SPANISH_WORDING = QuestionWording(
         ("understand", r"\bcómo (?:funciona\w*|es|son|era|está|actúa\w*|se (?!puede|podría|debe))"),
         ("evaluate", r"\b(?:mejor(?:es)?|peor(?:es)?|(?:el|la) más|adecuad[oa]s?|apropiad[oa]s?|debería\w*)\b"),
         ("analyze", r"\b(?:diferencias?|difieren?|relación|a diferencia|en contraste|frente a)\b"),
-        ("apply", r"\bcómo (?:se )?(?:puede\w*|podría\w*|debe\w*|hay que|[a-zñ]+[aei]r)\b|\b(?:debe|hay que) hacer\b|\bpara \w+[aei]r\b"),
+        (
+            "apply",
+            r"\bcómo (?:se )?(?:puede\w*|podría\w*|debe\w*|hay que|[a-zñ]+[aei]r)\b|\b(?:debe|hay que) hacer\b"
+            r"|\bpara \w+[aei]r\b",
+        ),
     ),
     knowledge=(
         ("metacognitive", r"\b(?:su|tu) propi[oa] (?:conocimiento|comprensión|pensamiento|aprendizaje|memoria)\b"),
         ("metacognitive", r"\b(?:seguro|segura) (?:está|estás)\b|\bestrategias? de aprendizaje\b"),
         ("factual", r"\bcu[áa]nt[oa]s?\b|\bcon qué frecuencia\b"),
-        ("factual", r"\b(?:qué|cuál es el|cuál es la) (?:año|fecha|día|mes|número|porcentaje|nombre|término|versión|valor)\b"),
+        (
+            "factual",
+            r"\b(?:qué|cuál es el|cuál es la) (?:año|fecha|día|mes|número|porcentaje|nombre|término|versión|valor)\b",
+        ),
         ("factual", r"^\W*(?:cuándo|quién|quiénes|por quién|de quién|a quién|dónde|de dónde)\b"),
         ("procedural", r"\bcómo (?:se )?(?:puede\w*|podría\w*|debe\w*|hay que|[a-zñ]+[aei]r(?:ía)?)\b"),
         ("procedural", r"\b(?:pasos?|procedimientos?|algoritmos?|técnicas?|métodos?|instrucciones)\b"),

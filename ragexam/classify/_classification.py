@@ -79,9 +79,9 @@ def classify(
     """The exam with labels, the labels by taxonomy, and the clusters.
 
     The model that is asked labels what has definitions; the rules of ragexam label the languages of
-    `taxonomy.WORDINGS`, and questions in others have none of their labels. Questions are grouped where there is an encoder. Labels of
-    other names that the exam has stay. A question that a model's reply gives no levels has none: the rules do not stand
-    in. `metadata.labelled_by` says of each name who gave the labels.
+    `taxonomy.WORDINGS`, and questions in others have none of their labels. Questions are grouped where there is an
+    encoder. Labels of other names that the exam has stay. A question that a model's reply gives no levels has none: the
+    rules do not stand in. `metadata.labelled_by` says of each name who gave the labels.
     """
     found = [
         _by_rules(exam, one) if ask is None or not one.has_definitions else _by_model(exam, one, ask)
