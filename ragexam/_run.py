@@ -16,7 +16,6 @@ from exam_gen import WritingProgress, WritingSettings, WrittenExam, split_pool, 
 from exam_gen.corpora import Inventory, chunk, gather, need_source, take_inventory
 from exam_gen.rules import dropped_question
 from examcore import (
-    ENGLISH,
     Exam,
     LanguageModel,
     Progress,
@@ -344,11 +343,8 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
         write_dropped(folder.dropped, lost)
         why = _none_left(written, pool_size, spent)
         raise ValueError(f"{config.corpus.source}: {why}; all losses: {folder.dropped}")
-    # Rules for English have nothing to say of another language.
-    labelled = [
-        replace(one, labels={**one.labels, **labels(one.stem)}) if one.language == ENGLISH else one
-        for one in written.questions
-    ]
+    # A language without rules gets no labels.
+    labelled = [replace(one, labels={**one.labels, **labels(one.stem, one.language)}) for one in written.questions]
     exam, pool = split_pool(labelled, pool_size, config.seed)
     write_dropped(folder.dropped, written.dropped)
     write_exam(folder.shots, pool)

@@ -1,9 +1,11 @@
 """Question text to labels: Bloom's revised taxonomy, question forms, your own."""
 
-from taxonomy._bloom import KNOWLEDGE, KNOWLEDGE_DIMENSION, LEVELS, PROCESS_DIMENSION, VERBS, bloom
+from taxonomy._bloom import KNOWLEDGE, KNOWLEDGE_DIMENSION, LEVELS, PROCESS_DIMENSION, bloom
 from taxonomy._clusters import Clustering, Encode, cluster
+from taxonomy._english import VERBS
 from taxonomy._forms import FORMS, QUESTION_FORM, QUESTION_WORDS, form
 from taxonomy._labels import LABEL_PROMPT_VERSION, LABEL_REPLY_TOKENS, TAXONOMIES, ModelLabels, label_by_model, labels
+from taxonomy._languages import WORDINGS
 from taxonomy._taxonomy import WORD_PATTERN, Level, RuleLabels, Taxonomy
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "QUESTION_WORDS",
     "TAXONOMIES",
     "VERBS",
+    "WORDINGS",
     "WORD_PATTERN",
     "Clustering",
     "Encode",

@@ -8,18 +8,22 @@ from typing import NamedTuple
 
 from taxonomy._bloom import KNOWLEDGE_DIMENSION, PROCESS_DIMENSION
 from taxonomy._forms import QUESTION_FORM, QUESTION_WORDS
-from taxonomy._taxonomy import Taxonomy
+from taxonomy._languages import WORDINGS
+from taxonomy._taxonomy import ENGLISH, Taxonomy
 
 TAXONOMIES = (PROCESS_DIMENSION, KNOWLEDGE_DIMENSION, QUESTION_FORM, QUESTION_WORDS)
 """What every question is labelled by."""
 
 
-def labels(question: str) -> dict[str, tuple[str, ...]]:
+def labels(question: str, language: str = ENGLISH) -> dict[str, tuple[str, ...]]:
     """The labels of a question's text by the rules.
 
-    `bloom` (process levels), `knowledge` (one kind), `form` (one), `words` (all question words).
+    `bloom` (process levels), `knowledge` (one kind), `form` (one), `words` (all question words); nothing in a language
+    without rules.
     """
-    return {taxonomy.name: taxonomy.read(question).levels for taxonomy in TAXONOMIES}
+    if language not in WORDINGS:
+        return {}
+    return {taxonomy.name: taxonomy.read(question, language).levels for taxonomy in TAXONOMIES}
 
 
 LABEL_PROMPT_VERSION = "taxonomy-1"

@@ -7,7 +7,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+ENGLISH = "en"
+"""The language of a text that says none; languages are named by their code of ISO 639-1."""
 
 LONGEST = 50
 """No English word is longer; what is longer is kept as it stands."""
@@ -17,11 +20,22 @@ WORD_PATTERN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 @functools.lru_cache(maxsize=50_000)
-def lemma(word: str) -> str:
-    """The English dictionary form of a word, in lower case."""
+def lemma(word: str, language: str = ENGLISH) -> str:
+    """The English dictionary form of a word, in lower case; in another language its Snowball stem."""
     import simplemma
 
-    return (str(simplemma.lemmatize(word.lower(), lang="en")) if len(word) <= LONGEST else word).lower()
+    if len(word) > LONGEST:
+        return word.lower()
+    if language != ENGLISH:
+        return str(_stemmer(language).stemWord(word.lower()))
+    return str(simplemma.lemmatize(word.lower(), lang="en")).lower()
+
+
+@functools.cache
+def _stemmer(language: str) -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer(language)
 
 
 Basis = Literal["words", "wording", "otherwise", "nothing"]
@@ -54,7 +68,7 @@ class Taxonomy:
 
     `asks` is what a level says of a question, as put to a model. Rules look for the words and wordings of each level;
     where only one is allowed, the first in order that is found. A text in which none is found gets the level
-    `otherwise`, or none. `rules` replaces all that.
+    `otherwise`, or none. `rules` replaces all that: a function of the text and the code of its language.
     """
 
     name: str
@@ -62,7 +76,7 @@ class Taxonomy:
     levels: tuple[Level, ...]
     several: bool = True
     otherwise: str | None = None
-    rules: Callable[[str], RuleLabels] | None = None
+    rules: Callable[[str, str], RuleLabels] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,10 +93,13 @@ class Taxonomy:
         """Whether every level says what it means, so that a model can label by it."""
         return all(level.definition for level in self.levels)
 
-    def read(self, question: str) -> RuleLabels:
-        """The levels of a question by the rules; a text without a word has none."""
+    def read(self, question: str, language: str = ENGLISH) -> RuleLabels:
+        """The levels of a question by the rules; a text without a word has none.
+
+        Words and wordings of one's own count in any language; `rules` say nothing of one that they do not know.
+        """
         if self.rules is not None:
-            return self.rules(question)
+            return self.rules(question, language)
         words = [(match.group().lower(), lemma(match.group())) for match in WORD_PATTERN.finditer(question)]
         by_words = [name for name, phrases in self._phrases.items() if any(_stands(one, words) for one in phrases)]
         by_wording = [level.name for level in self.levels if any(one.search(question) for one in level.wordings)]

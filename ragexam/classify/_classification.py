@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from examcore import ENGLISH, CachedLanguageModel, Exam, NoReply, Prompt, Question, ReportProgress
+from examcore import CachedLanguageModel, Exam, NoReply, Prompt, Question, ReportProgress
 from taxonomy import (
     LABEL_PROMPT_VERSION,
     LABEL_REPLY_TOKENS,
     Clustering,
     Encode,
     ModelLabels,
-    RuleLabels,
     Taxonomy,
     cluster,
     label_by_model,
@@ -79,10 +78,10 @@ def classify(
 ) -> tuple[Exam, list[Classification], Clustering | None]:
     """The exam with labels, the labels by taxonomy, and the clusters.
 
-    The model that is asked labels what has definitions; the rules of ragexam label English alone, and questions in
-    other languages have none of their labels. Questions are grouped where there is an encoder. Labels of
-    other names that the exam has stay. A question that a model's reply gives no levels has none: the rules do not stand
-    in. `metadata.labelled_by` says of each name who gave the labels.
+    The model that is asked labels what has definitions; the rules of ragexam label the languages of
+    `taxonomy.WORDINGS`, and questions in others have none of their labels. Questions are grouped where there is an
+    encoder. Labels of other names that the exam has stay. A question that a model's reply gives no levels has none: the
+    rules do not stand in. `metadata.labelled_by` says of each name who gave the labels.
     """
     found = [
         _by_rules(exam, one) if ask is None or not one.has_definitions else _by_model(exam, one, ask)
@@ -96,12 +95,7 @@ def classify(
 
 
 def _by_rules(exam: Exam, taxonomy: Taxonomy) -> Classification:
-    # The rules that come with ragexam are wordings of English; a taxonomy of one's own has the words of its author.
-    english = taxonomy.rules is not None
-    readings = {
-        one.id: RuleLabels((), "nothing") if english and one.language != ENGLISH else taxonomy.read(one.stem)
-        for one in exam.questions
-    }
+    readings = {one.id: taxonomy.read(one.stem, one.language) for one in exam.questions}
     return Classification(
         name=taxonomy.name,
         by="rules",

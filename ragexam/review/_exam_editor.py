@@ -86,7 +86,7 @@ class ExamEditor:
         exam, dropped = apply_edits(self.files.exam, self.files.dropped, self.review.edits)
         # Labels follow the wording; dropped questions never had any.
         labelled = [
-            replace(one, labels={**one.labels, **labels(one.stem)})
+            replace(one, labels={**one.labels, **labels(one.stem, one.language)})
             if {"edited", "restored"} & set(one.metadata)
             else one
             for one in exam.questions

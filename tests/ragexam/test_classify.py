@@ -321,8 +321,12 @@ def test_the_commands_of_the_manual_run(tmp_path: Path) -> None:
     assert (run / "replies.sqlite").is_file()
 
 
-def test_the_rules_give_questions_in_other_languages_no_english_labels(tmp_path: Path) -> None:
-    stems = {"en": "What is the name of the port?", "de": "Was ist der Name des Hafens?"}
+def test_the_rules_label_the_languages_they_know_and_no_others(tmp_path: Path) -> None:
+    stems = {
+        "en": "What is the name of the port?",
+        "de": "Was ist der Name des Hafens?",
+        "it": "Qual è il nome del porto?",
+    }
     exam = [Question(code, stem, ("a", "b"), 0, metadata={"language": code}) for code, stem in stems.items()]
     write_exam(tmp_path / "exam.jsonl", exam)
     own = tmp_path / "own.yaml"
@@ -330,10 +334,12 @@ def test_the_rules_give_questions_in_other_languages_no_english_labels(tmp_path:
         "name: own\nlevels:\n  - {name: port, words: [Hafens]}\n  - {name: road, words: [Weg]}\n", encoding="utf-8"
     )
     here(str(tmp_path / "exam.jsonl"), "--taxonomy", str(own), "--out", str(tmp_path / "labelled.jsonl"))
-    english, german = read_exam(tmp_path / "labelled.jsonl").questions
+    english, german, italian = read_exam(tmp_path / "labelled.jsonl").questions
     assert english.labels["form"] == ("what",)
     assert english.labels["own"] == ()
-    assert {name: german.labels[name] for name in ("bloom", "knowledge", "form", "words")} == dict.fromkeys(
+    assert german.labels["form"] == ("what",)
+    assert german.labels["bloom"] == ("remember",)
+    assert {name: italian.labels[name] for name in ("bloom", "knowledge", "form", "words")} == dict.fromkeys(
         ("bloom", "knowledge", "form", "words"), ()
     )
     assert german.labels["own"] == ("port",)
