@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
+from functools import wraps
 from numbers import Real
 from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from examcore import LanguageModel, ModelUsage, first_error_line
+from examcore import FailedError, LanguageModel, ModelUsage, first_error_line
 from rag._third_party import (
     FAULTS,
     PYTHON_PREFIX,
@@ -116,7 +118,45 @@ def _from_factory(name: str) -> LanguageModel:
         if not is_right(found[part]):
             told = f"has no {part!r}" if found[part] is None else f"has {part!r} {excerpt(repr(found[part]))}"
             raise ValueError(f"model {name}: {type(model).__name__} {told}; wanted a LanguageModel, with {wanted}")
-    return cast(LanguageModel, model)
+    return cast(LanguageModel, FactoryModel(name, model))
+
+
+class FactoryModel:
+    """A model of somebody's own: what its methods raise is a `FailedError` of one line that names it."""
+
+    def __init__(self, place: str, model: object) -> None:
+        self._place, self._model = place, model
+
+    def __getattr__(self, part: str) -> Any:
+        found = getattr(self._model, part)
+        return self._guarded(found) if callable(found) else found
+
+    def _guarded(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def call(*given: Any, **named: Any) -> Any:
+            with self._explained():
+                found = method(*given, **named)
+            return self._items(found) if isinstance(found, Iterator) else found
+
+        return call
+
+    def _items(self, found: Iterator[Any]) -> Iterator[Any]:
+        while True:
+            with self._explained():
+                try:
+                    one = next(found)
+                except StopIteration:
+                    return
+            yield one
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except FailedError:
+            raise
+        except FAULTS as error:
+            raise FailedError(f"model {self._place}: {fault_line(error)}") from error
 
 
 LANGUAGE_MODEL: Mapping[str, tuple[Callable[[Any], bool], str]] = {

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from examcore import Question, write_exam
+from examcore import Prompt, Question, write_exam
 from rag import AnswerStore
 from ragexam.cli import main
 from tests.rag.faulty_server import Body, Say, Server, listed_or_echoed, serving
+from tests.scripted_model import ScriptedModel
 
 ROOT = Path(__file__).parent.parent.parent
 QUICK = {"retries": 1, "backoff": 0.01, "timeout": 5}
@@ -191,3 +192,31 @@ def test_ctrl_c_ends_a_sitting_at_once_whose_black_box_hangs(folder: Path, kind:
     assert told == "ragexam: stopped; the same command goes on from here\n"
     with AnswerStore(folder / "out" / "answers.sqlite") as store:
         assert len(store.answers()) == (24 if kind == "address" else 0)
+
+
+class Weary(ScriptedModel):
+    """A model that answers three prompts and then fails as a full graphics card does; a second one answers all."""
+
+    made = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        Weary.made += 1
+        self.left = 3 if Weary.made == 1 else 1000
+
+    def score_of(self, prompt: Prompt, continuation: str) -> float:
+        self.left -= continuation.strip() in prompt.user
+        if self.left < 0:
+            raise RuntimeError("CUDA out of memory\nTried to allocate 20 GiB")
+        return super().score_of(prompt, continuation)
+
+
+def test_a_model_of_ones_own_that_raises_is_one_line_and_loses_nothing(sit: Sit, folder: Path) -> None:
+    Weary.made = 0
+    grid = {"llms": [f"python:{__name__}:Weary"], "retrievers": ["oracle"], "shots": [0]}
+    status, message = sit(grid)
+    assert (status, message) == (1, f"ragexam: model python:{__name__}:Weary: RuntimeError: CUDA out of memory{KEPT}")
+    with AnswerStore(folder / "out" / "answers.sqlite") as store:
+        kept = len(store.answers())
+    assert 0 < kept < 25
+    assert sit(grid) == (0, "")
