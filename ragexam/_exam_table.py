@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_gen import Baseline, ExamStatistics, Spread, exam_statistics, language_notice
-from examcore import ENGLISH, ModelUsage, RunFolder, RunRecord, read_documents, read_dropped, read_exam, read_pool
+from examcore import ModelUsage, RunFolder, RunRecord, read_documents, read_dropped, read_exam, read_pool
 from examcore.console import aligned_rows, counts_text, jsonable, printable
 
 
@@ -102,7 +102,7 @@ def exam_table(exam: Path) -> ExamTable:
     # Only the run's own exam goes with the run's losses; another file beside it has a history of its own.
     own = path.name == folder.exam.name
     questions = [
-        one if one.labels or one.language != ENGLISH else replace(one, labels=labels(one.stem))
+        one if one.labels else replace(one, labels=labels(one.stem, one.language))
         for one in (() if empty else read_exam(path).questions)
     ]
     found = exam_statistics(

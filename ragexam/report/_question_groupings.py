@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from examcore import ENGLISH, Question
+from examcore import Question
 from examcore.page import clipped, plain_number
 from irt import kernels
 from ragexam.report._fitted_model import FittedModel, interval_of
@@ -24,7 +24,7 @@ from ragexam.report._page_parts import (
     table_row,
 )
 from ragexam.report._response_scores import NOTHING, accuracy
-from taxonomy import FORMS, LEVELS, bloom, form
+from taxonomy import FORMS, LEVELS, bloom, labels
 
 FEW = 5
 """Questions of a kind below which nothing is read from its numbers."""
@@ -36,11 +36,11 @@ _DRAWS = 200
 
 @dataclass(frozen=True)
 class QuestionGrouping:
-    """A way of grouping questions: where labels may be stored, else how they are read off English text."""
+    """A way of grouping questions: where labels may be stored, else how they are read off a text in a language."""
 
     stored: str
     title: str
-    label: Callable[[str], Sequence[str]] = lambda _: ()
+    label: Callable[[str, str], Sequence[str]] = lambda _text, _language: ()
     order: Sequence[str] = ()
     figure: str = ""
 
@@ -48,14 +48,19 @@ class QuestionGrouping:
         """The ids of the questions under each label, in the order of the kind; a question may have several."""
         found: dict[str, list[str]] = {name: [] for name in self.order}
         for question in questions:
-            read = self.label(question.stem) if question.language == ENGLISH else ()
-            for name in question.labels.get(self.stored) or read:
+            for name in question.labels.get(self.stored) or self.label(question.stem, question.language):
                 found.setdefault(name, []).append(question.id)
         return {name: ids for name, ids in found.items() if ids}
 
 
 BLOOM = QuestionGrouping("bloom", "By level of Bloom's taxonomy", bloom, LEVELS, "information_by_bloom")
-FORM = QuestionGrouping("form", "By question word", lambda text: (form(text),), FORMS, "information_by_question_word")
+FORM = QuestionGrouping(
+    "form",
+    "By question word",
+    lambda text, code: labels(text, code).get("form", ()),
+    FORMS,
+    "information_by_question_word",
+)
 _NAMED = {"knowledge": "By kind of knowledge", "topic": "By topic", "cluster": "By cluster"}
 _HIDDEN = frozenset({BLOOM.stored, FORM.stored, "words"})
 """Not shown as kinds of their own; all words of a question are what its form is chosen from."""
