@@ -98,8 +98,8 @@ def sampled_scales(
     """
     axes, spreads, _ = np.linalg.svd(root)
     axes = axes * spreads
-    middle = density(centre)
-    drops = middle - np.array([[density(centre + side * AWAY * axis) for axis in axes.T] for side in (-1, 1)])
+    ends = np.array([[_finite(density, centre + side * AWAY * axis) for axis in axes.T] for side in (-1, 1)])
+    drops = max(_finite(density, centre), np.finfo(float).min) - ends
     below, above = np.clip(1 / np.sqrt(np.maximum(drops, LONGEST**-2)), SHORTEST, LONGEST)
     uniform = qmc.Sobol(len(centre), rng=np.random.default_rng([seed, 3])).random(SAMPLES)
     normal = ndtri(np.clip(uniform, 1e-6, 1 - 1e-6))
@@ -107,11 +107,16 @@ def sampled_scales(
     vectors = centre + (normal * widths) @ axes.T
     logs = np.sum(0.5 * normal**2 + np.log(widths), axis=1)
     for index, vector in enumerate(vectors):
-        with np.errstate(over="ignore", invalid="ignore"):  # scales that answers cannot have come from weigh nothing
-            found = density(vector)
-        logs[index] += found if np.isfinite(found) else -np.inf
+        logs[index] += _finite(density, vector)
         tell(progress, index + 1, SAMPLES)
     return vectors, np.asarray(softmax(logs))
+
+
+def _finite(density: Callable[[Floats], float], vector: Floats) -> float:
+    """The log density, -inf where it breaks down: scales that answers cannot have come from weigh nothing."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = density(vector)
+    return found if np.isfinite(found) else -np.inf
 
 
 def effective_samples(weights: Floats) -> float:
