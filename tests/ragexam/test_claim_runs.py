@@ -250,7 +250,7 @@ def test_the_page_shows_claims_grounds_and_passages(exam: Path, tmp_path: Path) 
     assert "What the answers claim" in page
     assert "3 of 4" in page
     assert 'It costs five pounds.</bdi> <span class="soft">(not stated: reply &#39;No&#39;)</span>' in page
-    assert f'<blockquote lang="en" dir="ltr">{OTHER}</blockquote>' in page
+    assert f'<blockquote lang="en" dir="auto">{OTHER}</blockquote>' in page
     assert "1 of 2 claims not stated" in page
 
 
