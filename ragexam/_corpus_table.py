@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from exam_gen.corpora import Inventory, chunk, gather, take_inventory
+from exam_gen.corpora import Corpus, Inventory, chunk, gather, take_inventory
 from examcore import Chunk, Document, RunFolder, RunRecord, language_named, read_chunks, read_documents
 from examcore.console import aligned_rows, counts_text, printable
 from ragexam._config import Config, ExamConfig, generate_config
@@ -70,10 +70,10 @@ def _named(counts: Mapping[str, int]) -> dict[str, int]:
     return {language_named(code).name: count for code, count in counts.items()}
 
 
-def cut_corpus(config: ExamConfig) -> CutCorpus:
-    """Read and cut the corpus of a configuration without a model, which estimates tokens from characters."""
+def read_corpus(config: ExamConfig) -> Corpus:
+    """The documents that a configuration takes of its source; raises as `gather` does."""
     corpus = config.corpus
-    found = gather(
+    return gather(
         corpus.source,
         layout=corpus.layout,
         selection=corpus.select,
@@ -81,7 +81,12 @@ def cut_corpus(config: ExamConfig) -> CutCorpus:
         seed=config.seed,
         language=corpus.language,
     )
-    chunks = chunk(found.documents, corpus.chunks, lambda text: round(len(text) / CHARACTERS_PER_TOKEN))
+
+
+def cut_corpus(config: ExamConfig) -> CutCorpus:
+    """Read and cut the corpus of a configuration without a model, which estimates tokens from characters."""
+    found = read_corpus(config)
+    chunks = chunk(found.documents, config.corpus.chunks, lambda text: round(len(text) / CHARACTERS_PER_TOKEN))
     return CutCorpus(found.documents, chunks, found.left_out, found.warnings)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exam_gen import WritingProgress, WritingSettings, WrittenExam, split_pool, write_screened
-from exam_gen.corpora import Inventory, chunk, gather, need_source, take_inventory
+from exam_gen.corpora import Inventory, chunk, need_source, take_inventory
 from exam_gen.rules import dropped_question
 from examcore import (
     Exam,
@@ -50,7 +50,7 @@ from rag import (
 from rag.engines import EngineOptions, open_engine
 from ragexam._assembling import contexts, with_sources
 from ragexam._config import Config, ExamConfig, GridSettings
-from ragexam._corpus_table import CorpusTable, corpus_table
+from ragexam._corpus_table import CorpusTable, corpus_table, read_corpus
 from ragexam._exam_table import exam_table
 from ragexam._measure import fit_run, prune_run
 from ragexam._outcomes import TrafficByName, examinee_factories, judge_answers, left_out, mixed_mode_warnings, outcome
@@ -149,14 +149,7 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
     writer = cache(lambda: load_language_model(config.writer))
 
     def read(_: ReportProgress) -> None:
-        found = gather(
-            corpus.source,
-            layout=corpus.layout,
-            selection=corpus.select,
-            sample=corpus.sample,
-            seed=config.seed,
-            language=corpus.language,
-        )
+        found = read_corpus(config)
         for warning in found.warnings:
             steps.progress.say(f"warning: {warning}")
         write_documents(folder.corpus, found.documents)
