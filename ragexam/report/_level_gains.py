@@ -125,8 +125,15 @@ def _change_words(first: Sequence[LevelGain], apart: Mapping[str, bool]) -> Iter
     for gain in seen[1:]:
         yield f"Then the {facet_name(gain.facet)}: {level_name(gain.facet, gain.end)} gains {points(gain.accuracy)}."
     rest = [gain for gain in first if not _claimed(gain)]
-    if rest:
-        text = joined([f"the {facet_name(gain.facet)} ({points(gain.accuracy)})" for gain in rest])
+    for gain in rest:
+        if gain.accuracy.low > 0:
+            yield (
+                f"On these questions {level_name(gain.facet, gain.end)} gained {points(gain.accuracy)}, but pipelines with "
+                f"a {facet_name(gain.facet)} in common err on the same questions: on others the gain may be nothing "
+                f"(probability of a gain {chance(gain.probability)})."
+            )
+    if even := [gain for gain in rest if not gain.accuracy.low > 0]:
+        text = joined([f"the {facet_name(gain.facet)} ({points(gain.accuracy)})" for gain in even])
         yield f"No gain can be claimed for {text}: leave it as it is."
 
 

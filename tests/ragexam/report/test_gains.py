@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -66,6 +67,14 @@ def test_no_gain_is_claimed_where_nothing_differs(table: pd.DataFrame) -> None:
     draws = accuracy_draws(both)
     section = change_section(both, draws, judge_all(both, draws), True)
     assert "No gain can be claimed for the prompting mode (0 points (0 to 0))" in " ".join(section.sentences)
+
+
+def test_a_gain_on_these_questions_alone_is_told_as_such(table: pd.DataFrame, judged) -> None:  # type: ignore[no-untyped-def]
+    draws, verdicts = judged
+    unsure = [replace(one, draws=one.draws * 0) for one in draws]
+    words = " ".join(change_section(table, unsure, verdicts, True).sentences)
+    assert "On these questions bm25 gained +" in words
+    assert "No gain can be claimed" not in words
 
 
 def test_one_level_leaves_nothing_to_change(table: pd.DataFrame) -> None:
