@@ -128,9 +128,9 @@ def _change_words(first: Sequence[LevelGain], apart: Mapping[str, bool]) -> Iter
     for gain in rest:
         if gain.accuracy.low > 0:
             yield (
-                f"On these questions {level_name(gain.facet, gain.end)} gained {points(gain.accuracy)}, but pipelines with "
-                f"a {facet_name(gain.facet)} in common err on the same questions: on others the gain may be nothing "
-                f"(probability of a gain {chance(gain.probability)})."
+                f"On these questions {level_name(gain.facet, gain.end)} gained {points(gain.accuracy)}, but pipelines "
+                f"with a {facet_name(gain.facet)} in common err on the same questions: on others the gain may be "
+                f"nothing (probability of a gain {chance(gain.probability)})."
             )
     if even := [gain for gain in rest if not gain.accuracy.low > 0]:
         text = joined([f"the {facet_name(gain.facet)} ({points(gain.accuracy)})" for gain in even])
