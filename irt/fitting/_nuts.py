@@ -118,15 +118,13 @@ def sample_ratings(
 ) -> Sampled:
     """The same for ratings, in coordinates that need no mode to start from: chains from scattered starts."""
     import jax
-    from numpyro.infer.util import constrain_fn, initialize_model, potential_energy
+    from numpyro.infer.util import constrain_fn, potential_energy
 
     settings = replace(settings, target_accept=max(settings.target_accept, ACCEPT))
     structure, inputs = models.structure_of(problem, centring_of(problem)), models.inputs_of(problem)
     model = models.numpyro_model(structure)
     with jax.enable_x64(True):
-        key = jax.random.PRNGKey(settings.seed)
-        found = initialize_model(key, model, model_args=(inputs,), validate_grad=False)
-        shapes = {str(name): np.shape(value) for name, value in found.param_info.z.items()}
+        shapes = _shapes(model, inputs)
 
     def potential(given: models.ModelInputs) -> Callable[[Any], Any]:
         return lambda position: potential_energy(model, (given,), {}, position)
@@ -151,6 +149,24 @@ def sample_ratings(
     return replace(
         reported(run_chains(program, starts, inputs, settings, ends, progress)), compile_seconds=compile_seconds
     )
+
+
+def _shapes(model: Callable[..., Any], inputs: models.ModelInputs) -> dict[str, tuple[int, ...]]:
+    """The shapes of the model's coordinates, in its order; nothing is compiled or computed for them."""
+    import jax
+    from numpyro import handlers
+    from numpyro.distributions import biject_to
+
+    shapes: dict[str, tuple[int, ...]] = {}
+
+    def draw(key: Any) -> None:
+        sites = handlers.trace(handlers.seed(model, key)).get_trace(inputs).values()
+        for site in sites:
+            if site["type"] == "sample" and not site["is_observed"]:
+                shapes[site["name"]] = biject_to(site["fn"].support).inverse_shape(np.shape(site["value"]))
+
+    jax.eval_shape(draw, jax.random.PRNGKey(0))
+    return shapes
 
 
 def centring_of(problem: Problem) -> models.Centring:
