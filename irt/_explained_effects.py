@@ -48,4 +48,4 @@ def moved_to(values: Mapping[str, Floats], design: Design, away: Floats) -> dict
 def _ability_per_unit(values: Mapping[str, Floats]) -> Floats:
     """By what an item's difficulty moves for a unit of ability on a typical item `[..., I]`."""
     a = values["a"]
-    return np.exp(np.log(a).mean(axis=-1, keepdims=True)) / a
+    return np.asarray(np.exp(np.log(a).mean(axis=-1, keepdims=True)) / a)

@@ -23,6 +23,8 @@ RATING_BACKENDS: Mapping[str, tuple[str, ...]] = {"nuts": ("numpyro",), "mml": (
 SAMPLING = "Sampling by nuts"
 """Heading of the options that other methods do not read."""
 METHODS = tuple(BACKENDS)
+EFFECT_METHODS = ("nuts", "map", "laplace")
+"""Those that have effects of levels on items."""
 ALWAYS_RECORDED = ("model", "method", "backend", "interval", "seed", "chains", "facets", "covariates", "interactions")
 """Options that `fit.json` has for its readers even at their default."""
 LEAST_DRAWS = 4
@@ -61,7 +63,7 @@ class FitSettings:
         "effects of each facet's levels on each item, which their students share: by default with nuts, map and "
         "laplace, wherever two students have a level in common",
     )
-    item_covariates: ItemTable | None = option(
+    item_covariates: ItemTable | None = option(  # noqa: RUF009 - a field
         None, "numbers or labels of every item that may explain its difficulty and effects of levels on it, by name"
     )
     priors: Priors | None = option(  # noqa: RUF009 - a field
@@ -98,13 +100,13 @@ class FitSettings:
         set_field(self, "item_covariates", self.item_covariates or None)
         if self.item_covariates is None:
             return
-        having = self.method in ("nuts", "map", "laplace") and self.model not in RATINGS and self.backend != "numpyro"
+        having = self.method in EFFECT_METHODS and self.model not in RATINGS and self.backend != "numpyro"
         if not having or self.item_effects is False:
             backend = "" if self.backend is None else f", backend '{self.backend}'"
             effects = ", item_effects=False" if self.item_effects is False else ""
             raise ValueError(
-                f"item_covariates: found method '{self.method}', model '{self.model}'{backend}{effects}; wanted effects "
-                "of levels on items (method 'nuts', 'map' or 'laplace' and a model of right and wrong answers)"
+                f"item_covariates: found method '{self.method}', model '{self.model}'{backend}{effects}; wanted "
+                "effects of levels on items (method 'nuts', 'map' or 'laplace' and a model of right and wrong answers)"
             )
         set_field(self, "item_effects", True)
 

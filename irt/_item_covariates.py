@@ -2,9 +2,9 @@
 
 Every answer's logit has beside the effects of `irt._model`
 
-    sum over covariates k of  x_ik (main_k + sum over facets of slope_k[level of s]),   slopes summing to zero over levels
+    sum over covariates k of  x_ik (main_k + sum over facets of slope_k[level of s])
 
-with `x` the covariates less their means (explanatory item response models; De Boeck & Wilson 2004). A covariate of
+with `x` the covariates less their means and slopes that sum to zero over the levels of a facet (explanatory item response models; De Boeck & Wilson 2004). A covariate of
 labels is one of 0 and 1 for each label but the most frequent.
 """
 
@@ -67,7 +67,9 @@ class ItemCovariates:
 
     def variance(self, slopes: Floats) -> Floats:
         """Variance over the items of what slopes `[..., K]` bring to them."""
-        return np.asarray(np.sum(slopes @ np.cov(self.values.T, ddof=0).reshape(slopes.shape[-1], -1) * slopes, axis=-1))
+        return np.asarray(
+            np.sum(slopes @ np.cov(self.values.T, ddof=0).reshape(slopes.shape[-1], -1) * slopes, axis=-1)
+        )
 
     def away(self, mix: Mix, draws: int, seed: int) -> tuple[Floats, Floats]:
         """How far a mix of questions is from the items on average: `[draws, K]`, and the estimate `[K]`.

@@ -7,7 +7,7 @@ guessing           c_i ~ Beta centred on 1/options               (3pl, 4pl; one 
 upper asymptote    d_i = c_i + (1 - c_i) delta_i, delta_i ~ Beta centred on .95   (4pl)
 P(correct)         c_i + (d_i - c_i) sigmoid(a_i (eta_s - b_i) + sum over facets g_i[level of s])
 effects on items   g_i ~ Normal(0, w of the facet): what a level has in store for an item, shared by all its students
-item covariates    x_i (main + sum over facets slope[level of s]) on top, slopes summing to zero (`irt._item_covariates`)
+item covariates    on top x_i (main + sum over facets slope[level of s]), see `irt._item_covariates`
 
 The effects on items are there for facets whose levels students share, where the method has them; `w` is half-normal. An
 item's discrimination is then reported for levels not seen before: the logistic curve closest to the mean over `g`,

@@ -21,13 +21,13 @@ from irt import _tables as tables
 from irt._argument_checks import require_names, require_numbers
 from irt._d_study import DRAWS, DStudy, StudySettings, d_study
 from irt._design import Design
-from irt._explained_effects import covariate_contrasts, moved_to, weighted_slopes
+from irt._explained_effects import ITEM, covariate_contrasts, moved_to, weighted_slopes
 from irt._files import replacing
 from irt._fit_settings import FitSettings
 from irt._graded import GradedParameters, Items
 from irt._item_covariates import Mix
 from irt._likelihoods import items_among
-from irt._model import ONE_SLOPE, ItemEffects
+from irt._model import ITEM_EFFECT_SCALE, ONE_SLOPE, UNEXPLAINED, ItemEffects
 from irt._partial_credit import name_of
 from irt._printing import json_value
 from irt._responses import Floats, ResponseMatrix, positions
@@ -288,8 +288,7 @@ class Fit:
             raise ValueError("at: found a fit without item covariates; wanted one with them (irt.fit, item_covariates)")
         drawn, estimated = known.away(mix, len(self.draws["a"]), self.seed)
         draws, point = (
-            moved_to(values, self.design, away)
-            for values, away in ((self.draws, drawn), (self.point, estimated[None]))
+            moved_to(values, self.design, away) for values, away in ((self.draws, drawn), (self.point, estimated[None]))
         )
         return replace(self, draws=draws, point=point)
 
@@ -311,6 +310,18 @@ class Fit:
                 )
                 rows.append((covariate, step, *where, *self._difference(draws, float(point), logits)))
         return pd.DataFrame(rows, columns=[*columns, "effect", *Estimate._fields[1:]])
+
+    def explained_shares(self) -> list[tuple[str, Estimate]]:
+        """What share of the variance of difficulties (`item`) and of effects of levels on items (by facet) the item
+        covariates explain; empty without them.
+        """
+        if self.design.item_covariates is None:
+            return []
+        scales = {ITEM: "spread_b"} | {name: f"{ITEM_EFFECT_SCALE}{name}" for name in self.design.item_facets}
+        shares = {
+            name: 1 - (self.draws[UNEXPLAINED + scale] / self.draws[scale]) ** 2 for name, scale in scales.items()
+        }
+        return [(name, self.summary(share)) for name, share in shares.items()]
 
     def compare_students(self, student_a: str, student_b: str, *, logits: bool = False) -> Estimate:
         """Ability of one student minus that of another, with correlated uncertainty; `logits` as in `contrast`."""

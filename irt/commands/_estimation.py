@@ -18,7 +18,7 @@ from irt._reading import read_responses
 from irt._responses import ResponseMatrix, without_constant_facets
 from irt._result import Fit
 from irt.commands._arguments import Choices, Facets, Responses
-from irt.commands._label_files import read_labels
+from irt.commands._label_files import read_columns, read_labels
 from irt.commands._output import OpenStep, Output
 from irt.selecting._prune_result import Pruned
 from irt.selecting._prune_settings import PruneSettings
@@ -83,6 +83,13 @@ def fit_table(
     ] = None,
     facets: Facets = None,
     options: Choices = "4",
+    item_covariates: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="item and columns of numbers or labels that may explain difficulty and effects of levels on items.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -102,6 +109,7 @@ def fit_table(
         facets=facets,
         priors=priors.chosen(settings.method),
         options=_choices(options, data),
+        item_covariates=None if item_covariates is None else read_columns(item_covariates),
     )
     with output.progress(step, "fit") as progress:
         result = fit(data, settings=settings, progress=progress)
@@ -190,12 +198,25 @@ class FitSummary:
         if alike := fit.design.item_facets:
             sds = ", ".join(f"{name} {fit.point[f'item_effect_scale.{name}']:.2f}" for name in alike)
             lines.append(f"effects of levels on items, sd in logits: {sds}")
+            lines += self._explained()
         if left := fit.residual_scale:
             lines.append(
                 f"left over by the components: sd {left.estimate:.2f} [{left.low:.2f}, {left.high:.2f}] of abilities"
             )
         tables = ["items"] if "bic" in fit.diagnostics else []
-        return lines + [self._table(name, out) for name in (*tables, "components" if fit.design.terms else "abilities")]
+        lines += [self._table(name, out) for name in (*tables, "components" if fit.design.terms else "abilities")]
+        if fit.design.item_covariates is None:
+            return lines
+        where = where_whole(out and out / "fit.json", "covariate_effects", "--json has all")
+        return [*lines, "what item covariates add, in units of ability:", first_rows(fit.covariate_effects(), where)]
+
+    def _explained(self) -> list[str]:
+        """What share of the variance of effects on items the item covariates explain."""
+        if self.fit.design.item_covariates is None:
+            return []
+        shares = self.fit.explained_shares()
+        each = ", ".join(f"{name} {share.estimate:.0%} [{share.low:.0%}, {share.high:.0%}]" for name, share in shares)
+        return [f"explained by item covariates, of the variance of difficulties and effects: {each}"]
 
     def _quality(self) -> str:
         fit = self.fit

@@ -127,9 +127,7 @@ class CrossedGaussian:
         """Covariances of what each two parts of `v` bring to an answer at a factor of 1 `[G, G, S]`."""
         _, _, loadings, parts = self.directions
         moved = [loadings[:, part] @ self._covariance[part] for part in parts]
-        return np.array(
-            [[np.einsum("sb,sb->s", each[:, part], loadings[:, part]) for part in parts] for each in moved]
-        )
+        return np.array([[np.einsum("sb,sb->s", each[:, part], loadings[:, part]) for part in parts] for each in moved])
 
     def sample(self, rng: np.random.Generator, count: int, held: bool) -> CrossedPoint:
         """Draws about 0, `[count, B]` and `[count, I, K]`; `held`: whose items' first coordinates sum to 0."""

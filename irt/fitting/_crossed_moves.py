@@ -188,7 +188,12 @@ class CrossedChain:
         a, effects = np.exp(state.log_a)[:, None], (state.w / widths["effect"]) ** 2
         unit, units = self._unit_prior()
         terms, tau = float(np.sum((state.scale / widths["term"]) ** 2)), self._square("tau")
-        parts: list[Any] = [self.x - self._offset, *(state.g[:, column] for column in table.column), a * self.theta, a * state.r]
+        parts: list[Any] = [
+            self.x - self._offset,
+            *(state.g[:, column] for column in table.column),
+            a * self.theta,
+            a * state.r,
+        ]
         prior = [(unit + effects.sum(), units + len(effects)), *((each, 1) for each in effects)]
         prior += [(terms + tau, len(state.scale) + table.residual), (tau, 1)]
         count = len(parts) if table.residual else len(parts) - 1
