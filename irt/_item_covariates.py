@@ -4,8 +4,8 @@ Every answer's logit has beside the effects of `irt._model`
 
     sum over covariates k of  x_ik (main_k + sum over facets of slope_k[level of s])
 
-with `x` the covariates less their means and slopes that sum to zero over the levels of a facet (explanatory item response models; De Boeck & Wilson 2004). A covariate of
-labels is one of 0 and 1 for each label but the most frequent.
+with `x` the covariates less their means and slopes that sum to zero over the levels of a facet (explanatory item
+response models; De Boeck & Wilson 2004). A covariate of labels is one of 0 and 1 for each label but the most frequent.
 """
 
 from __future__ import annotations
