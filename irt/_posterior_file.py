@@ -45,8 +45,8 @@ def write(fit: PosteriorArrays, chains: int, levels: Mapping[str, Sequence[str]]
             level = _escaped(f"level.{term}")
             coords[level] = list(names)
             dims[_escaped(f"effect.{term}")] = [level]
-            dims[_escaped(f"{ITEM_COVARIATE}.{term}")] = [level, ITEM_COVARIATE]
-        dims[ITEM_COVARIATE] = [ITEM_COVARIATE]
+            dims[_escaped(f"{ITEM_COVARIATE}.{term}")] = [level, "covariate"]
+        dims[ITEM_COVARIATE] = ["covariate"]
         grid = ["student", "item"]
         dims["expected"] = grid
         constants: dict[str, Any] = {"chance": fit.chance}

@@ -45,8 +45,6 @@ def read_columns(path: Path) -> dict[str, dict[str, str]]:
     if items.duplicated().any():
         row = int(np.argmax(items.duplicated()))
         raise ValueError(f"{path}:{table.index[row] + 2}: item '{items.iloc[row]}' appears twice; wanted each once")
-    if len(table.columns) < 2:
-        raise ValueError(f"{path}:1: found the column item alone; wanted at least one more")
     cells = {str(name): table[name].str.strip() for name in table.columns if name != "item"}
     return {name: {item: cell for item, cell in zip(items, cells[name], strict=True) if cell} for name in cells}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,12 +37,12 @@ class Directions(NamedTuple):
 
     def by_v(self, v: Floats) -> Floats:
         """What `v` brings to the logits `[I, S]`."""
-        each = [self.loadings[:, part] @ v[part] for part in self.parts]
-        return np.asarray(self.factor @ np.stack(each))
+        brought = (self.loadings[:, part] @ v[part] for part in self.parts)
+        return np.asarray(sum(map(np.outer, self.factor.T, brought)))
 
     def onto_v(self, values: Floats) -> Floats:
         """Sums `[B]` of values of the logits `[I, S]` times their derivatives by `v`."""
-        sums = self.factor.T @ values
+        sums = (factor @ values for factor in self.factor.T)
         return np.concatenate([self.loadings[:, part].T @ row for part, row in zip(self.parts, sums, strict=True)])
 
 
@@ -111,15 +111,18 @@ class CrossedGaussian:
         moved = self._regression @ self._covariance
         x = self._inverse + np.matmul(moved, self._regression.transpose(0, 2, 1))
         along, v = np.matmul(own, x), self._of_parts
-        one = np.einsum("ig,ih,ghs->is", factor, factor, v) + np.einsum("isk,isk->is", along, own)
-        other, both = v[0, 0] + (slopes @ x @ slopes)[:, None], factor @ v[:, 0] + along @ slopes
-        for number, part in enumerate(parts):
-            with_v, a = np.matmul(moved[:, :, part], loadings[:, part].T), factor[:, number, None]
-            across, ahead = np.einsum("iks,isk->is", with_v, own), slopes @ with_v
-            one -= 2 * a * across
-            both -= a * ahead
-            if number == 0:
-                other, both = other - 2 * ahead, both - across
+        with_v = [np.matmul(moved[:, :, part], loadings[:, part].T) for part in parts]
+        across, ahead = ([np.einsum("iks,isk->is", each, own) for each in with_v], [slopes @ each for each in with_v])
+        one: Any = sum(a[:, None] ** 2 * v[g, g] for g, a in enumerate(factor.T))
+        one += np.einsum("isk,isk->is", along, own)
+        other = v[0, 0] + (slopes @ x @ slopes)[:, None] - 2 * ahead[0]
+        both: Any = sum(a[:, None] * v[g, 0] for g, a in enumerate(factor.T))
+        both = both + along @ slopes - across[0]
+        for g, a in enumerate(factor.T[:, :, None]):
+            one -= 2 * a * across[g]
+            both -= a * ahead[g]
+            for h in range(g):
+                one += 2 * a * factor[:, h, None] * v[g, h]
         return one, other, both
 
     @property

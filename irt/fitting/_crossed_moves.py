@@ -116,13 +116,14 @@ class CrossedState:
 
 
 class CrossedChain:
-    """One chain: a table, where it is, and room to work in."""
+    """One chain: a table, where it is, what item covariates bring to the logits there, and room to work in."""
 
     def __init__(self, table: CrossedTable, state: CrossedState, rng: np.random.Generator) -> None:
         self.table, self.state, self.rng = table, state, rng
         items, students = table.answers[0].shape
         levels, width = len(table.facet), len(table.term) + 3
         self.x, self.part = np.zeros((items, students)), np.zeros((items, students))
+        self.offset = table.covariates @ state.slopes @ table.carriers.T
         self.weights = np.zeros((items, students)), np.zeros((items, students))
         self.moments = (
             np.zeros((items, levels, levels)),
@@ -150,12 +151,7 @@ class CrossedChain:
         np.multiply(np.exp(state.log_a)[:, None], self.theta - state.b[:, None], out=self.x)
         for column in self.table.column:
             self.x += state.g[:, column]
-        self.x += self._offset
-
-    @property
-    def _offset(self) -> Floats:
-        """What item covariates bring to the logits `[I, S]`."""
-        return np.asarray(self.table.covariates @ self.state.slopes @ self.table.carriers.T)
+        self.x += self.offset
 
     def sweep(self) -> None:
         """Draw everything once."""
@@ -189,7 +185,7 @@ class CrossedChain:
         unit, units = self._unit_prior()
         terms, tau = float(np.sum((state.scale / widths["term"]) ** 2)), self._square("tau")
         parts: list[Any] = [
-            self.x - self._offset,
+            self.x - self.offset,
             *(state.g[:, column] for column in table.column),
             a * self.theta,
             a * state.r,
@@ -314,7 +310,7 @@ class CrossedChain:
             state.delta = self.rng.beta(kept, slipped)
         rows = np.column_stack([table.design, np.ones(len(state.r)), state.r])
         precision = 1 / state.w[table.facet] ** 2
-        self.weights[1][:] -= self.weights[0] * self._offset  # answers as they are without the covariates
+        self.weights[1][:] -= self.weights[0] * self.offset  # answers as they are without the covariates
         kernels.take_moments(table.answers, table.column, rows, self.weights, precision, self.moments)
 
     def _draw_slopes(self) -> None:
@@ -340,7 +336,9 @@ class CrossedChain:
         left[:, : p + 2, p + 2] -= less
         left[:, p + 2, : p + 2] -= less
         linear[:, :, p + 2] -= np.einsum("ijq,iq->ij", linear[:, :, table.carried], change)
-        self.weights[1][:] -= self.weights[0] * (change @ table.carriers.T)
+        brought = change @ table.carriers.T
+        self.offset += brought
+        self.weights[1][:] -= self.weights[0] * brought
 
     def _draw_components(self) -> None:
         """Weights of the abilities' terms, difficulties and effects on items integrated out."""
@@ -375,7 +373,7 @@ class CrossedChain:
         a = np.exp(state.log_a)
         self.x -= a[:, None] * state.r
         precision = 1 / state.tau**2 + a**2 @ omega
-        linear = a @ (kappa - omega * (self.x - self._offset))
+        linear = a @ (kappa - omega * (self.x - self.offset))
         r = linear / precision + self.rng.standard_normal(len(linear)) / np.sqrt(precision)
         state.r = r - r.sum() / precision / np.sum(1 / precision)
 

@@ -260,7 +260,7 @@ class _ApproximateDraws:
         v, x, alpha, c, delta = propagation.sample(found, propagation.known(found), self.rng, count)
         ability = propagation.parts[0].stop - 1
         base, full = v[:, : len(table.term)] * scales.terms[table.term], np.ones(count)
-        slopes = v[:, ability + 1 :].reshape(count, table.covariates.shape[1], -1)
+        slopes = v[:, ability + 1 :].reshape(count, -1, len(table.carried))
         effects = x[:, :, 1:] * scales.effects[table.facet] + table.explained(slopes)
         self.parts.append(
             RawDraws(
