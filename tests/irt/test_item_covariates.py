@@ -15,9 +15,14 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import irt
+from irt._design import design_of
 from irt._item_covariates import read_item_table
+from irt._model import build_problem
 from irt._variance_components import logits_per_unit
 from irt.checks import prior_sensitivity
+from irt.fitting import _propagation as propagation
+from irt.fitting._crossed import table_of
+from irt.fitting._propagation import CrossedScales, Propagation
 from tests.command_line import run_here
 from tests.irt.item_covariate_tables import FACETS, NAME, ExplainedTable, explained_table
 
@@ -51,32 +56,27 @@ def test_slopes_are_those_simulated(fit: irt.Fit) -> None:
     assert np.corrcoef([draws.mean() for draws in drawn], truth)[0, 1] > 0.8
 
 
-def test_without_effects_on_single_items_it_is_a_logistic_regression() -> None:
+def test_without_effects_on_single_items_it_is_a_logistic_regression(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scales near 0, wide priors and one discrimination leave the covariate by levels: scikit-learn finds the same."""
+    monkeypatch.setattr(propagation, "NEAR", 1e-7)
     rng, trials = np.random.default_rng(3), 30.0
-    assert TABLE.data.facets is not None
-    level_of = {name: np.unique(TABLE.data.facets[name], return_inverse=True)[1] for name in FACETS}
-    zero_sum = {name: np.vstack([np.eye(count - 1), -np.ones(count - 1)]) for name, count in FACETS.items()}
-    by_student = np.column_stack([np.ones(12), *(zero_sum[name][level_of[name]] for name in FACETS)])
-    x = TABLE.covariate - TABLE.covariate.mean()
-    rows = np.hstack([np.repeat(by_student, len(x), axis=0), np.kron(by_student, x[:, None])])
-    right = rng.binomial(int(trials), 1 / (1 + np.exp(-rows @ rng.normal(0, 0.4, rows.shape[1])))).astype(float)
+    data, design = design_of(TABLE.data, None)
+    terms = [design.term(name) for name in FACETS]
+    by_student = np.column_stack([np.ones(12), *(term.free_root[term.level_of] for term in terms)])
+    known = read_item_table(TABLE.known, data.items)
+    rows = np.hstack([np.repeat(by_student, 60, axis=0), np.kron(by_student, known.standard)])
+    right = rng.binomial(int(trials), 1 / (1 + np.exp(-rows @ rng.normal(0, 0.5, rows.shape[1])))).astype(float)
     found = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-8).fit(
         np.vstack([rows, rows]), np.repeat([1, 0], len(rows)), np.append(right, trials - right)
     )
-    priors = irt.Priors(
-        item_covariate_scale=50, term_scale=50, spread_b=0.001, residual_scale=0.001, item_effect_scale=0.001
-    )
-    scores = right.reshape(TABLE.data.scores.shape)
-    data = replace(TABLE.data, scores=scores, trials=np.full(scores.shape, trials))
-    fit = irt.fit(data, model="1pl", method="map", priors=priors, item_covariates=TABLE.known)
-    unit, coefficients = logits_per_unit(fit.draws), found.coef_[0, by_student.shape[1] :]
-    main, at = fit.draws["item_covariate"][:, 0] * unit, 1
-    assert main.mean() == pytest.approx(coefficients[0], abs=0.2 * main.std())
-    for name, count in FACETS.items():
-        drawn = fit.draws[f"item_covariate.{name}"][:, :, 0] * unit[:, None]
-        slopes, at = zero_sum[name] @ coefficients[at : at + count - 1], at + count - 1
-        assert drawn.mean(axis=0) == pytest.approx(slopes, abs=0.2 * drawn.std(axis=0).max())
+    data = replace(data, scores=right.reshape(12, 60), trials=np.full((12, 60), trials))
+    design = replace(design, item_facets=tuple(FACETS), item_covariates=known)
+    problem = build_problem(data, design, "1pl", 4, irt.Priors(item_covariate_scale=100, centre_b=100))
+    scales = CrossedScales(np.full(2, 100.0), 1e-4, 0.0, 1e-4, np.full(2, 1e-4), 0.0)
+    at = Propagation.of(problem, table_of(problem), scales)
+    gaussian = at.run(at.start()).gaussian
+    slopes, errors = 100 * gaussian.mean.v[at.parts[1]], 100 * np.sqrt(gaussian.variances.v[at.parts[1]])
+    assert slopes / errors == pytest.approx(found.coef_[0, 6:] / errors, abs=0.1)
 
 
 @pytest.mark.slow
