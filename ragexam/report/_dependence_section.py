@@ -18,7 +18,10 @@ def dependence_section(model: FittedModel | None) -> PageSection:
     """How leads of choosable levels change with item covariates; empty for a fit without them."""
     if model is None or model.fit.design.item_covariates is None:
         return PageSection()
-    return PageSection([*_mix(model), *_explained(model.fit)], tables=(_slopes(model),))
+    rows = _leads(model)
+    apart = sum(float(row["low"]) > 0 or float(row["high"]) < 0 for row in rows)
+    counted_up = f"Of {len(rows)} effects, {apart} have an interval without zero; by chance alone a tenth would."
+    return PageSection([*_mix(model), *_explained(model.fit), counted_up], tables=(_slopes(model, rows),))
 
 
 def _mix(model: FittedModel) -> Iterator[str]:
@@ -56,13 +59,21 @@ def _explained(fit: Fit) -> Iterator[str]:
         )
 
 
-def _slopes(model: FittedModel) -> PageTable:
-    """Leads by covariate, those that are clearest first."""
-    shown = {
-        one.facet: dict(zip(model.fit.design.term(one.facet).levels, one.levels, strict=True)) for one in model.draws
-    }
+def _leads(model: FittedModel) -> list[dict[Any, Any]]:
+    """What covariates do to all answers and to leads of choosable levels, the clearest first."""
+    shown = _names(model)
     found = [row for row in records(model.fit.covariate_effects()) if _choosable(row, shown)]
-    found.sort(key=lambda row: -abs(float(row["effect"])) / float(row["sd"]))
+    return sorted(found, key=lambda row: -abs(float(row["effect"])) / float(row["sd"]))
+
+
+def _names(model: FittedModel) -> dict[str, dict[str, str]]:
+    """What the page calls the levels of each facet."""
+    levels = {one.facet: model.fit.design.term(one.facet).levels for one in model.draws}
+    return {one.facet: dict(zip(levels[one.facet], one.levels, strict=True)) for one in model.draws}
+
+
+def _slopes(model: FittedModel, found: list[dict[Any, Any]]) -> PageTable:
+    shown = _names(model)
     rows = tuple(
         table_row(
             f"{row['per']:g} more {row['covariate']}" if "=" not in row["covariate"] else row["covariate"],
