@@ -18,7 +18,7 @@ from irt._reading import read_responses
 from irt._responses import ResponseMatrix, without_constant_facets
 from irt._result import Fit
 from irt.commands._arguments import Choices, Facets, Responses
-from irt.commands._label_files import read_columns, read_labels
+from irt.commands._label_files import read_labels
 from irt.commands._output import OpenStep, Output
 from irt.selecting._prune_result import Pruned
 from irt.selecting._prune_settings import PruneSettings
@@ -83,13 +83,6 @@ def fit_table(
     ] = None,
     facets: Facets = None,
     options: Choices = "4",
-    item_covariates: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.csv",
-            help="item and columns of numbers or labels that may explain difficulty and effects of levels on items.",
-        ),
-    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -109,7 +102,6 @@ def fit_table(
         facets=facets,
         priors=priors.chosen(settings.method),
         options=_choices(options, data),
-        item_covariates=None if item_covariates is None else read_columns(item_covariates),
     )
     with output.progress(step, "fit") as progress:
         result = fit(data, settings=settings, progress=progress)
