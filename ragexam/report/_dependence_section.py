@@ -21,30 +21,30 @@ def dependence_section(model: FittedModel | None) -> PageSection:
     rows = _leads(model)
     apart = sum(float(row["low"]) > 0 or float(row["high"]) < 0 for row in rows)
     counted_up = f"Of {len(rows)} effects, {apart} have an interval without zero; by chance alone a tenth would."
-    return PageSection([*_mix(model), *_explained(model.fit), counted_up], tables=(_slopes(model, rows),))
+    return PageSection([mix_sentence(model), *_explained(model.fit), counted_up], tables=(_slopes(model, rows),))
 
 
-def _mix(model: FittedModel) -> Iterator[str]:
-    """Whose questions the verdict holds for."""
+def mix_sentence(model: FittedModel) -> str:
+    """Whose questions the verdict holds for; empty for a fit without item covariates."""
     known = model.fit.design.item_covariates
-    assert known is not None
+    if known is None:
+        return ""
     own = dict(zip(known.names, known.centre.tolist(), strict=True))
     if model.beyond:
-        yield (
+        return (
             f"The verdict is not read at the mix of your users' questions: {model.beyond}. It holds for questions like "
             "the exam's."
         )
-    elif model.mix:
+    if model.mix:
         named = [
             f"{name} {plain_number(mean)} (the exam {plain_number(own[name])})" for name, mean in model.mix.items()
         ]
-        yield (
+        return (
             "The verdict, and what a change would gain, are read at the mean of your users' questions: "
             f"{joined(named)}. All else on this page is about the exam's questions."
         )
-    else:
-        named = [f"{name} {plain_number(mean)}" for name, mean in own.items()]
-        yield f"The verdict is read at the mean of the exam's questions: {joined(named)}."
+    named = [f"{name} {plain_number(mean)}" for name, mean in own.items()]
+    return f"The verdict is read at the mean of the exam's questions: {joined(named)}."
 
 
 def _explained(fit: Fit) -> Iterator[str]:
