@@ -73,6 +73,8 @@ class RunFolder:
     """The rank of every question's source passage, by retriever."""
     validity = RunFile("validity.json")
     """Whether the exam ranks retrievers as the users' own questions do."""
+    users_mix = RunFile("users-mix.json")
+    """What is known of the users' questions, where the fit has item covariates."""
     fit = RunFile("fit")
     """The fitted model."""
     pruned = RunFile("pruned")

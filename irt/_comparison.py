@@ -11,6 +11,7 @@ import numpy as np
 from scipy.stats import binomtest, permutation_test
 
 from irt._design import SEPARATOR
+from irt._item_covariates import Mix
 from irt._printing import json_record
 from irt._responses import Floats, ResponseMatrix
 from irt._result import Estimate, Fit, require_fit
@@ -102,8 +103,9 @@ class AbilityComparison:
         return lines
 
 
-def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> AbilityComparison:
-    """Compare two students, or two levels of a facet (named, or the only one that has both).
+def compare(fit: Fit, a: str, b: str, facet: str | None = None, *, at: Mix | None = None) -> AbilityComparison:
+    """Compare two students, or two levels of a facet (named, or the only one that has both), `at` a mix of questions
+    (`Fit.at`).
 
     The levels of an interaction are combinations (`"llm0 x bm25"`), the effects of their facets included. The expected
     share right of a level is that of a student at it whose other effects and residual are 0. Raises
@@ -112,6 +114,7 @@ def compare(fit: Fit, a: str, b: str, facet: str | None = None) -> AbilityCompar
     require_fit(fit)
     if a == b:
         raise ValueError(f"found '{a}' twice; wanted two different names")
+    fit = fit if at is None else fit.at(at)
     facet = _facet_of(fit, a, b) if facet is None else facet
     fit.require_right_or_wrong("a comparison")
     thin = fit.thinned(DRAWS)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from irt._item_covariates import ItemCovariates
 from irt._responses import Floats, ResponseMatrix, facet_names, levels
 
 SEPARATOR = " x "
@@ -81,7 +82,7 @@ class Term:
 class Design:
     """The terms of ability and whether a subject residual is left to estimate. Without terms, ability is free.
 
-    The levels of `item_facets` have effects on each item (`irt._model`).
+    The levels of `item_facets` have effects on each item (`irt._model`), which `item_covariates` may explain in part.
     """
 
     students: int
@@ -89,6 +90,7 @@ class Design:
     residual: bool
     warnings: tuple[str, ...] = ()
     item_facets: tuple[str, ...] = ()
+    item_covariates: ItemCovariates | None = None
 
     @property
     def facets(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from irt._cautions import cautions
 from irt._design import Design, design_of
 from irt._fit_settings import FitSettings
+from irt._item_covariates import read_item_table
 from irt._model import RATINGS, Priors, Problem, build_problem
 from irt._reading import require_estimable
 from irt._responses import ResponseMatrix, facet_names, require_matrix
@@ -89,7 +90,10 @@ def fit(
     - `svi` is a mean-field approximation from mini-batches. Its intervals are too narrow.
 
     `facets=None` uses every facet of the table that is not a covariate (`mml`: none), `()` none; `covariates` are
-    columns of numbers with a smooth effect (`irt._design.spline_root`; `mml`: a straight line). `progress` is called
+    columns of numbers with a smooth effect (`irt._design.spline_root`; `mml`: a straight line). `item_covariates` are
+    numbers or labels of the items by name (`{"overlap": {"q1": .8, ...}}`), which explain their difficulty and the
+    effects of levels on them; `Fit.covariate_effects` has by how much, `Fit.at` reads a fit at another mix of
+    questions. `progress` is called
     with 0 of 1 as soon as the input is accepted. Raises ValueError (one line) for a table or design that cannot be
     estimated, TypeError for an unknown option.
     """
@@ -121,6 +125,8 @@ def estimate(
     if marginal and not design.residual:
         raise ValueError(f"method 'mml': {design.warnings[0]} Wanted method 'map' or 'nuts', or fewer facets")
     data, design, settings = _with_item_effects(data, design, settings)
+    if settings.item_covariates is not None:
+        design = replace(design, item_covariates=read_item_table(settings.item_covariates, data.items))
     run = partial(_fitted, data=data, design=design, settings=settings, progress=progress)
     compared = ("1pl", "2pl", "3pl") if settings.model == "auto" else (settings.model,)
     priors = settings.priors or Priors()
@@ -187,8 +193,9 @@ def round_operations(data: ResponseMatrix, design: Design) -> float:
 
 def _chosen_without_effects(run: Callable[..., Fit], problems: Sequence[Problem], settings: FitSettings) -> Fit:
     """The model that is chosen without effects on items, fitted with them: PSIS-LOO cannot compare models with them."""
-    design = replace(problems[0].design, item_facets=())
-    plain = settings.changed(backend="numpyro") if settings.method == "nuts" else settings
+    design = replace(problems[0].design, item_facets=(), item_covariates=None)
+    plain = settings.changed(item_covariates=None, item_effects=None)
+    plain = plain.changed(backend="numpyro") if settings.method == "nuts" else plain
     pick = choose([run(replace(problem, design=design), design=design, settings=plain) for problem in problems])
     fitted = run(next(problem for problem in problems if problem.model == pick.model))
     reason = pick.notes[-1].replace("by PSIS-LOO", "by PSIS-LOO (without effects on items)")

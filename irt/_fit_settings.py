@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from irt._argument_checks import require_names, require_pairs, require_probability, require_whole
+from irt._item_covariates import ItemTable
 from irt._model import MODELS, RATINGS, Options, Priors
 from irt._printing import json_record
 
@@ -22,6 +23,8 @@ RATING_BACKENDS: Mapping[str, tuple[str, ...]] = {"nuts": ("numpyro",), "mml": (
 SAMPLING = "Sampling by nuts"
 """Heading of the options that other methods do not read."""
 METHODS = tuple(BACKENDS)
+EFFECT_METHODS = ("nuts", "map", "laplace")
+"""Those that have effects of levels on items."""
 ALWAYS_RECORDED = ("model", "method", "backend", "interval", "seed", "chains", "facets", "covariates", "interactions")
 """Options that `fit.json` has for its readers even at their default."""
 LEAST_DRAWS = 4
@@ -60,6 +63,9 @@ class FitSettings:
         "effects of each facet's levels on each item, which their students share: by default with nuts, map and "
         "laplace, wherever two students have a level in common",
     )
+    item_covariates: ItemTable | None = option(  # noqa: RUF009 - a field
+        None, "numbers or labels of every item that may explain its difficulty and effects of levels on it, by name"
+    )
     priors: Priors | None = option(  # noqa: RUF009 - a field
         None, "scales of the priors; with mml, items become a population whose spreads are estimated"
     )
@@ -82,10 +88,27 @@ class FitSettings:
         if self.priors is not None and not isinstance(self.priors, Priors):
             raise ValueError(f"priors is a {type(self.priors).__name__}; wanted irt.Priors() or None")
         require_known(self.model, self.method, self.backend)
+        self._require_item_effects()
         require_probability("interval", self.interval)
         for name, least in (("seed", 0), ("warmup", 0), ("draws", LEAST_DRAWS), ("chains", 1)):
             require_whole(name, getattr(self, name), least)
         require_probability("target_accept", self.target_accept)
+
+    def _require_item_effects(self) -> None:
+        """ValueError for item covariates where the model has no effects of levels on items, which they explain."""
+        set_field = object.__setattr__
+        set_field(self, "item_covariates", self.item_covariates or None)
+        if self.item_covariates is None:
+            return
+        having = self.method in EFFECT_METHODS and self.model not in RATINGS and self.backend != "numpyro"
+        if not having or self.item_effects is False:
+            backend = "" if self.backend is None else f", backend '{self.backend}'"
+            effects = ", item_effects=False" if self.item_effects is False else ""
+            raise ValueError(
+                f"item_covariates: found method '{self.method}', model '{self.model}'{backend}{effects}; wanted "
+                "effects of levels on items (method 'nuts', 'map' or 'laplace' and a model of right and wrong answers)"
+            )
+        set_field(self, "item_effects", True)
 
     @property
     def chosen_backend(self) -> str:

@@ -7,10 +7,12 @@ guessing           c_i ~ Beta centred on 1/options               (3pl, 4pl; one 
 upper asymptote    d_i = c_i + (1 - c_i) delta_i, delta_i ~ Beta centred on .95   (4pl)
 P(correct)         c_i + (d_i - c_i) sigmoid(a_i (eta_s - b_i) + sum over facets g_i[level of s])
 effects on items   g_i ~ Normal(0, w of the facet): what a level has in store for an item, shared by all its students
+item covariates    on top x_i (main + sum over facets slope[level of s]), see `irt._item_covariates`
 
 The effects on items are there for facets whose levels students share, where the method has them; `w` is half-normal. An
 item's discrimination is then reported for levels not seen before: the logistic curve closest to the mean over `g`,
-whose slope is `a_i / sqrt(1 + MARGINAL sum w^2)` (Zeger, Liang & Albert 1988). Difficulty and asymptotes stay.
+whose slope is `a_i / sqrt(1 + MARGINAL sum w^2)` (Zeger, Liang & Albert 1988). Difficulty and asymptotes stay. What
+covariates explain counts as part of what it explains: of difficulties, of effects on items, and of the scales of both.
 
 The geometric mean of the discriminations is held at 1, so the scale lives in the half-normal scales of ability; every
 term sums to zero over its levels, so the location lives in `centre_b`. Results are then put on the reported scale, draw
@@ -29,6 +31,7 @@ from numpy.typing import NDArray
 
 from irt._argument_checks import require_numbers
 from irt._design import Design
+from irt._item_covariates import ItemCovariates
 from irt._packed_answers import PackedAnswers, pack
 from irt._responses import Floats, ResponseMatrix
 
@@ -40,6 +43,12 @@ MARGINAL = (16 * np.sqrt(3) / (15 * np.pi)) ** 2
 """By it times their variance, normal effects in the logit flatten the squared slope of a mean logistic curve."""
 ITEM_EFFECT_SCALE = "item_effect_scale."
 """Draws whose names begin so, followed by a facet, are the scales of its levels' effects on items."""
+ITEM_COVARIATE = "item_covariate"
+"""Draws of this name are what a unit of each item covariate adds to the ability that an answer shows; followed by `.`
+and a facet, what it adds for each level beyond that.
+"""
+UNEXPLAINED = "unexplained_"
+"""Before a scale that item covariates explain in part: what they leave."""
 RATINGS = ("grm", "gpcm", "pcm")
 """Models of ratings: graded responses, and the partial credit models with a discrimination per item or one for all."""
 ONE_SLOPE = ("1pl", "pcm")
@@ -66,6 +75,7 @@ class Priors:
     upper: float = 0.95
     upper_weight: float = 20.0
     item_effect_scale: float = 3.0
+    item_covariate_scale: float = 1.0
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -201,6 +211,8 @@ class RawDraws:
     spread_b: Floats
     centre_b: Floats
     item_effect_scales: tuple[Floats, ...] = ()
+    covariate_effects: tuple[Floats, ...] = ()
+    """What a unit of each item covariate brings to logits: to all `[D, K]`, then by facet to each level `[D, L, K]`."""
 
 
 class ItemEffects(NamedTuple):
@@ -228,7 +240,8 @@ def centre_and_unit(theta: Floats) -> tuple[Floats, Floats]:
 
 def report_scale(raw: RawDraws, design: Design) -> dict[str, Floats]:
     """Draws on the reported scale by name: `a b c d` `[D, I]`, `theta` `[D, S]`, `effect.NAME` `[D, L]`, `scale.NAME`,
-    `residual_scale`, `spread_a`, `spread_b`, `centre_b` and, in logits, `item_effect_scale.FACET` `[D]`.
+    `residual_scale`, `spread_a`, `spread_b`, `centre_b` and, in logits, `item_effect_scale.FACET` `[D]`. With item
+    covariates: `item_covariate` `[D, K]`, `item_covariate.FACET` `[D, L, K]` and what they leave of the scales.
     """
     if design.terms:
         centre, unit = centre_and_unit(raw.theta)
@@ -255,6 +268,27 @@ def report_scale(raw: RawDraws, design: Design) -> dict[str, Floats]:
         draws["residual_scale"] = raw.residual_scale / unit
     for name, scale in zip(design.item_facets, raw.item_effect_scales, strict=True):
         draws[f"{ITEM_EFFECT_SCALE}{name}"] = scale
+    if design.item_covariates is not None:
+        draws |= _explained(draws, raw, design, design.item_covariates, unit)
     if design.item_facets:
         draws["a"] = draws["a"] / np.reshape(flattening(draws), (-1, 1))
     return draws
+
+
+def _explained(
+    draws: Mapping[str, Floats], raw: RawDraws, design: Design, known: ItemCovariates, unit: Floats
+) -> dict[str, Floats]:
+    """Effects of item covariates on the reported scale, and what they make of difficulties and of scales."""
+    main, *of_levels = raw.covariate_effects
+    found = {
+        ITEM_COVARIATE: main / unit[:, None],
+        "b": draws["b"] - main @ known.deviations.T / raw.a / unit[:, None],
+        f"{UNEXPLAINED}spread_b": draws["spread_b"],
+        "spread_b": np.sqrt(draws["spread_b"] ** 2 + known.variance(main) / unit**2),
+    }
+    for name, slopes in zip(design.item_facets, of_levels, strict=True):
+        scale = f"{ITEM_EFFECT_SCALE}{name}"
+        found[f"{ITEM_COVARIATE}.{name}"] = slopes / unit[:, None, None]
+        found[UNEXPLAINED + scale] = draws[scale]
+        found[scale] = np.sqrt(draws[scale] ** 2 + known.variance(slopes).mean(axis=1))
+    return found

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from irt._model import ItemEffects
+from irt._model import ITEM_COVARIATE, ItemEffects
 from irt._partial_credit import RATED_ITEMS
 from irt._responses import Floats, ResponseMatrix
 
@@ -45,6 +45,8 @@ def write(fit: PosteriorArrays, chains: int, levels: Mapping[str, Sequence[str]]
             level = _escaped(f"level.{term}")
             coords[level] = list(names)
             dims[_escaped(f"effect.{term}")] = [level]
+            dims[_escaped(f"{ITEM_COVARIATE}.{term}")] = [level, "covariate"]
+        dims[ITEM_COVARIATE] = ["covariate"]
         grid = ["student", "item"]
         dims["expected"] = grid
         constants: dict[str, Any] = {"chance": fit.chance}

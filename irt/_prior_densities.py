@@ -166,6 +166,11 @@ def centre_b(priors: Priors) -> NormalLocation:
     return NormalLocation(priors.centre_b)
 
 
+def item_covariate(priors: Priors) -> NormalLocation:
+    """Of what a standard deviation of an item covariate adds to a logit."""
+    return NormalLocation(priors.item_covariate_scale)
+
+
 def guessing(priors: Priors, centre: Any) -> BetaShare:
     """Of lower asymptotes, around `centre` `[I]` (`[1]` where items share one)."""
     return BetaShare.around(priors.guessing_weight, centre)

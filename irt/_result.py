@@ -6,7 +6,7 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -21,12 +21,15 @@ from irt import _tables as tables
 from irt._argument_checks import require_names, require_numbers
 from irt._d_study import DRAWS, DStudy, StudySettings, d_study
 from irt._design import Design
+from irt._explained_effects import ITEM, covariate_contrasts, moved_to, weighted_slopes
 from irt._files import replacing
 from irt._fit_settings import FitSettings
 from irt._graded import GradedParameters, Items
+from irt._item_covariates import Mix
 from irt._likelihoods import items_among
-from irt._model import ONE_SLOPE, ItemEffects
+from irt._model import ITEM_EFFECT_SCALE, ONE_SLOPE, UNEXPLAINED, ItemEffects
 from irt._partial_credit import name_of
+from irt._printing import json_value
 from irt._responses import Floats, ResponseMatrix, positions
 from irt._variance_components import VarianceComponents, require_item_effects, variance_components
 from irt.fitting import _likelihood_passes as fused
@@ -256,17 +259,69 @@ class Fit:
             total += items.share(theta[:, None])
         return total / len(thin["theta"])
 
-    def contrast(self, facet: str, level_a: str, level_b: str, *, logits: bool = False) -> Estimate:
+    def contrast(
+        self, facet: str, level_a: str, level_b: str, *, logits: bool = False, at: Mix | None = None
+    ) -> Estimate:
         """Effect of `level_a` minus that of `level_b`; ValueError names an unknown facet or level.
 
         Of an interaction (`"llm:retriever"`, levels `"a x b"`): of the whole combinations, their facets included. The
         levels of a covariate are any numbers within its range, read between its values along straight lines. In
-        standard deviations of these students, or in `logits` of an item of typical (geometric mean) discrimination.
+        standard deviations of these students, or in `logits` of an item of typical (geometric mean) discrimination; on
+        average over the items, or `at` a mix of questions (as in `Fit.at`).
         """
+        if at is not None:
+            return self.at(at).contrast(facet, level_a, level_b, logits=logits)
         term = self.design.term(facet)
         weights = term.weights(str(level_a)) - term.weights(str(level_b))
         draws, point = self.design.worth(facet, self.draws), self.design.worth(facet, self.point)
         return self._difference(draws @ weights, float(point @ weights), logits)
+
+    def at(self, mix: Mix) -> Fit:
+        """The fit read at another mix of questions: abilities, effects of levels and difficulties as they are there.
+
+        `mix` names item covariates with the value that the questions have (their mean is all that matters), or with
+        those of a sample of such questions, whose error then counts: `{"overlap": 0.6}`, `{"overlap": [0.5, 0.7]}`.
+        ValueError for a fit without item covariates, and for means beyond the values of its items.
+        """
+        known = self.design.item_covariates
+        if known is None:
+            raise ValueError("at: found a fit without item covariates; wanted one with them (irt.fit, item_covariates)")
+        drawn, estimated = known.away(mix, len(self.draws["a"]), self.seed)
+        draws, point = (
+            moved_to(values, self.design, away) for values, away in ((self.draws, drawn), (self.point, estimated[None]))
+        )
+        return replace(self, draws=draws, point=point)
+
+    def covariate_effects(self, *, logits: bool = False) -> pd.DataFrame:
+        """`covariate,per,facet,level,other,effect,sd,low,high,probability`: what item covariates do to answers.
+
+        Each is what `per` more of the covariate adds to the lead of `level` over `other`, in the units of `contrast`;
+        without a level (facet `item`), to all answers: questions with more of it are so much easier.
+        """
+        known = self.design.item_covariates
+        columns = ["covariate", "per", "facet", "level", "other"]
+        if known is None:
+            return pd.DataFrame(columns=[*columns, "effect", *Estimate._fields[1:]])
+        rows = []
+        for at, (covariate, step) in enumerate(zip(known.names, known.steps.tolist(), strict=True)):
+            for where, weights in covariate_contrasts(self.design):
+                draws, point = (
+                    step * weighted_slopes(values, where[0], weights, at) for values in (self.draws, self.point)
+                )
+                rows.append((covariate, step, *where, *self._difference(draws, float(point), logits)))
+        return pd.DataFrame(rows, columns=[*columns, "effect", *Estimate._fields[1:]])
+
+    def explained_shares(self) -> list[tuple[str, Estimate]]:
+        """What share of the variance of difficulties (`item`) and of effects of levels on items (by facet) the item
+        covariates explain; empty without them.
+        """
+        if self.design.item_covariates is None:
+            return []
+        scales = {ITEM: "spread_b"} | {name: f"{ITEM_EFFECT_SCALE}{name}" for name in self.design.item_facets}
+        shares = {
+            name: 1 - (self.draws[UNEXPLAINED + scale] / self.draws[scale]) ** 2 for name, scale in scales.items()
+        }
+        return [(name, self.summary(share)) for name, share in shares.items()]
 
     def compare_students(self, student_a: str, student_b: str, *, logits: bool = False) -> Estimate:
         """Ability of one student minus that of another, with correlated uncertainty; `logits` as in `contrast`."""
@@ -439,6 +494,7 @@ class Fit:
             "reliability": self.reliability,
             "residual_scale": None if self.residual_scale is None else self.residual_scale._asdict(),
             **{name: list(getattr(self, name)) for name in SENTENCES},
+            **({"covariate_effects": json_value(self.covariate_effects())} if self.design.item_covariates else {}),
             "versions": {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES},
         }
 

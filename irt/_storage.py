@@ -11,6 +11,7 @@ from irt import _posterior_file as posterior_file
 from irt._design import build_design
 from irt._files import require_folder
 from irt._fit_settings import recorded_settings
+from irt._item_covariates import read_item_table
 from irt._result import AS_SAVED, FORMAT, SENTENCES, Fit
 
 FOLDER = "a folder written by Fit.save (fit --out)"
@@ -38,7 +39,9 @@ def load_fit(folder: str | Path) -> Fit:
     design = build_design(
         arrays.data, facets, settings.interactions, settings.covariates, straight=settings.method == "mml"
     )
-    design = replace(design, item_facets=tuple(said.get("item_facets", ())))
+    table = settings.item_covariates
+    known = None if table is None else read_item_table(table, arrays.data.items)
+    design = replace(design, item_facets=tuple(said.get("item_facets", ())), item_covariates=known)
     if arrays.chance.all():  # no ratings
         settings = settings.changed(options=[round(1 / chance) for chance in arrays.chance])
     sentences: dict[str, Any] = {name: tuple(said.get(name, ())) for name in SENTENCES}

@@ -191,11 +191,13 @@ class GridSettings(SettingsGroup):
 class RunFitSettings(irt.FitSettings):
     """The measurement model: every option of `irt.fit`, but for those that the run itself sets (seed, choices).
 
-    `mml` is not among the methods: it knows no components, and a run is about them.
+    `item_covariates` are named, and the run looks them up. `mml` is not among the methods: it knows no components, and
+    a run is about them.
     """
 
     model: Literal["1pl", "2pl", "3pl", "3pl-shared", "4pl", "auto"] = "2pl"
     method: Literal["nuts", "laplace", "map"] = "nuts"
+    item_covariates: Sequence[str] | None = None  # type: ignore[assignment]  # names, in place of the table
 
     def __post_init__(self) -> None:
         super().__post_init__()

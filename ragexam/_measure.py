@@ -7,14 +7,20 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import irt
-from examcore import ReportProgress, RunFolder, read_exam, write_exam
+from examcore import ReportProgress, RunFolder, read_chunks, read_exam, write_exam
 from rag import OWN_FACETS
 from ragexam._config import Config
+from ragexam._question_covariates import values_of, values_of_users, write_mix
+from ragexam.validity import read_users
 
 
 def fit_run(folder: RunFolder, config: Config, report: ReportProgress) -> None:
-    """Fit the responses of a run into `fit/`."""
-    fitted(run_data(folder), config.fit, config.seed, n_choices(folder.exam), report).save(folder.fit)
+    """Fit the responses of a run into `fit/`; what is known of the users' questions goes beside it."""
+    data, options, known = run_data(folder), n_choices(folder.exam), item_covariates(folder, config)
+    if known is not None and config.users is not None:
+        chunks = read_chunks(folder.chunks)
+        write_mix(folder.users_mix, values_of_users(read_users(config.users, chunks), chunks))
+    fitted(data, config.fit, config.seed, options, report, known).save(folder.fit)
 
 
 def prune_run(folder: RunFolder, config: Config, report: ReportProgress) -> None:
@@ -32,7 +38,13 @@ def prune_run(folder: RunFolder, config: Config, report: ReportProgress) -> None
     )
     exam = read_exam(folder.exam).select(chosen.kept)
     write_exam(folder.pruned / "exam.jsonl", exam)
-    fitted(data.select(chosen.kept), config.fit, config.seed, options, report).save(folder.pruned / "fit")
+    # A covariate may be the same for all questions that are left.
+    known = {
+        name: values
+        for name, values in (item_covariates(folder, config) or {}).items()
+        if len({values.get(item) for item in chosen.kept}) > 1
+    }
+    fitted(data.select(chosen.kept), config.fit, config.seed, options, report, known).save(folder.pruned / "fit")
     chosen.save(folder.pruned)
 
 
@@ -42,11 +54,20 @@ def fitted(
     seed: int,
     options: int | Mapping[str, int],
     report: ReportProgress,
+    known: Mapping[str, Mapping[str, float | str]] | None = None,
 ) -> irt.Fit:
-    """Fit a table under the settings."""
-    return irt.fit(
-        data, settings=irt.FitSettings(**vars(settings) | {"seed": seed, "options": options}), progress=report
-    )
+    """Fit a table under the settings; `known` are the values of the item covariates that they name."""
+    given = {"seed": seed, "options": options, "item_covariates": known}
+    return irt.fit(data, settings=irt.FitSettings(**vars(settings) | given), progress=report)
+
+
+def item_covariates(folder: RunFolder, config: Config) -> dict[str, dict[str, float | str]] | None:
+    """The values of the item covariates that a run names, None where it names none."""
+    if not config.fit.item_covariates:
+        return None
+    kinds = config.grid.queries
+    kind = kinds if isinstance(kinds, str) else kinds[0]
+    return values_of(read_exam(folder.exam).questions, config.fit.item_covariates, kind)
 
 
 def run_data(folder: RunFolder) -> irt.ResponseMatrix:

@@ -2,7 +2,8 @@
 
 Lexical retrieval gains with every word that a query shares with its passage. So an exam whose queries share more or
 fewer of them than people's questions do is read at the overlap that people's have: differences of nDCG are a straight
-line over the overlap, fitted by least squares, every question counting once.
+line over the overlap, fitted by least squares, every question counting once. That is known without any answer,
+and nDCG is no right or wrong; what answers depend on are the item covariates of a fit (`irt.Fit.covariate_effects`).
 """
 
 from __future__ import annotations

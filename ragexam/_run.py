@@ -238,6 +238,8 @@ def measure_steps(steps: Steps, config: Config) -> None:
         steps.progress.say(f"note: {note}")
     responses = file_hash(folder.responses)
     fitting = {"responses": responses, "settings": config.fit.identity, "seed": config.seed}
+    if config.fit.item_covariates and config.users is not None:
+        fitting["users"] = file_hash(config.users)
     if pipelines < 2:
         steps.progress.say("fit: left out; one pipeline has nothing to be compared with")
         return

@@ -16,7 +16,15 @@ import pandas as pd
 from scipy.special import softmax
 
 from irt import _prior_densities as prior_densities
-from irt._model import SHARED_GUESSING, Priors, flattening, guessing_centre
+from irt._model import (
+    ITEM_COVARIATE,
+    ITEM_EFFECT_SCALE,
+    SHARED_GUESSING,
+    UNEXPLAINED,
+    Priors,
+    flattening,
+    guessing_centre,
+)
 from irt._responses import Floats
 from irt._result import Fit
 from irt.checks._inputs import optional
@@ -84,12 +92,14 @@ def log_priors(fit: Fit) -> dict[str, Floats]:
     elif not fit.design.terms:
         found["common_a"] = residual.log(unit)
     for name in fit.design.item_facets:
-        scale = prior_densities.item_effect_scale(priors).log(draws[f"item_effect_scale.{name}"])
+        scale = prior_densities.item_effect_scale(priors).log(_unexplained(draws, f"{ITEM_EFFECT_SCALE}{name}"))
         found["item_effect_scale"] = found.get("item_effect_scale", 0.0) + scale
     if fit.model != "1pl":
         found["spread_a"] = prior_densities.spread_a(priors).log(draws["spread_a"])
     found["centre_b"] = prior_densities.centre_b(priors).log(draws["centre_b"] * unit + origin)
-    found["spread_b"] = prior_densities.spread_b(priors).log(draws["spread_b"] * unit)
+    found["spread_b"] = prior_densities.spread_b(priors).log(_unexplained(draws, "spread_b") * unit)
+    if fit.design.item_covariates is not None:
+        found["item_covariate_scale"] = _log_prior_of_covariates(fit, priors, unit)
     if fit.model in ("3pl", SHARED_GUESSING, "4pl"):
         centre = guessing_centre(fit.model, fit.chance)
         found["guessing_weight"] = prior_densities.guessing(priors, centre).log(draws["c"][:, : len(centre)])
@@ -97,6 +107,20 @@ def log_priors(fit: Fit) -> dict[str, Floats]:
         share = (draws["d"] - draws["c"]) / (1 - draws["c"])
         found["upper_weight"] = prior_densities.upper_share(priors, share.shape[1]).log(share)
     return found
+
+
+def _unexplained(draws: Mapping[str, Floats], scale: str) -> Floats:
+    """Draws of what item covariates leave of a scale: all of it where there are none."""
+    return draws.get(UNEXPLAINED + scale, draws[scale])
+
+
+def _log_prior_of_covariates(fit: Fit, priors: Priors, unit: Floats) -> Floats:
+    """Of the effects of item covariates, normal in logits per standard deviation of each."""
+    assert fit.design.item_covariates is not None
+    density, width = prior_densities.item_covariate(priors), fit.design.item_covariates.unit
+    found = [fit.draws[ITEM_COVARIATE], *(fit.draws[f"{ITEM_COVARIATE}.{name}"] for name in fit.design.item_facets)]
+    logs = [density.log(each * width * unit.reshape(-1, *[1] * (each.ndim - 1))) for each in found]
+    return np.asarray(sum(each.reshape(len(unit), -1).sum(axis=1) for each in logs))
 
 
 def power_weights(log_prior: Floats) -> tuple[Floats, float]:

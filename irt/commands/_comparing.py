@@ -41,10 +41,22 @@ def compare_abilities(
     b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
     output: Output,
     facet: Annotated[str | None, typer.Option(metavar="F", help="The facet, when several have both levels.")] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="For questions with this value of an item covariate; repeatable."),
+    ] = None,
 ) -> None:
     """Compare two students, or two levels of a facet."""
     loaded = load_right_or_wrong(fit)
-    output.show(compare(loaded, a, b, facet), convergence_warning(loaded))
+    mix = None if at is None else dict(map(_valued, at))
+    output.show(compare(loaded, a, b, facet, at=mix), convergence_warning(loaded))
+
+
+def _valued(words: str) -> tuple[str, str]:
+    name, equals, value = words.partition("=")
+    if not (name and equals and value):
+        raise ValueError(f"--at: found '{words}'; wanted NAME=VALUE, such as overlap=0.6")
+    return name, value
 
 
 def score_held_out(

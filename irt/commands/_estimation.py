@@ -190,12 +190,25 @@ class FitSummary:
         if alike := fit.design.item_facets:
             sds = ", ".join(f"{name} {fit.point[f'item_effect_scale.{name}']:.2f}" for name in alike)
             lines.append(f"effects of levels on items, sd in logits: {sds}")
+            lines += self._explained()
         if left := fit.residual_scale:
             lines.append(
                 f"left over by the components: sd {left.estimate:.2f} [{left.low:.2f}, {left.high:.2f}] of abilities"
             )
         tables = ["items"] if "bic" in fit.diagnostics else []
-        return lines + [self._table(name, out) for name in (*tables, "components" if fit.design.terms else "abilities")]
+        lines += [self._table(name, out) for name in (*tables, "components" if fit.design.terms else "abilities")]
+        if fit.design.item_covariates is None:
+            return lines
+        where = where_whole(out and out / "fit.json", "covariate_effects", "--json has all")
+        return [*lines, "what item covariates add, in units of ability:", first_rows(fit.covariate_effects(), where)]
+
+    def _explained(self) -> list[str]:
+        """What share of the variance of effects on items the item covariates explain."""
+        if self.fit.design.item_covariates is None:
+            return []
+        shares = self.fit.explained_shares()
+        each = ", ".join(f"{name} {share.estimate:.0%} [{share.low:.0%}, {share.high:.0%}]" for name, share in shares)
+        return [f"explained by item covariates, of the variance of difficulties and effects: {each}"]
 
     def _quality(self) -> str:
         fit = self.fit

@@ -5,9 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
+from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
+
+from irt._item_covariates import ItemTable
+from irt.commands._item_tables import read_columns
 
 
 def with_records(function: Callable[..., None], **bound: object) -> Callable[..., None]:
@@ -52,10 +56,19 @@ def numbers(words: str) -> list[float]:
         raise typer.BadParameter(f"found '{words}'; wanted numbers separated by commas") from error
 
 
+def item_table(words: str) -> ItemTable:
+    """The columns of a file `item,...`."""
+    try:
+        return read_columns(Path(words))
+    except (OSError, ValueError) as error:
+        raise typer.BadParameter(str(error)) from error
+
+
 PARSERS: dict[Any, tuple[Callable[[str], Any], str]] = {
     Sequence[str]: (names, "NAME,..."),
     Sequence[Sequence[str]]: (pairs, "NAME:NAME,..."),
     Sequence[float]: (numbers, "NUMBER,..."),
+    ItemTable: (item_table, "FILE.csv"),
 }
 """How the words of an option that is no single value are read, and how help shows them."""
 

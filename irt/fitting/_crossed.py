@@ -27,7 +27,7 @@ from irt.kernels import smoothed_logit
 
 SWEEPS = 8
 """Sweeps per draw: neighbouring ones are much alike."""
-KEPT = ("log_a", "b", "c", "delta", "w", "z", "scale", "r", "tau", "spread_a", "spread_b")
+KEPT = ("log_a", "b", "c", "delta", "w", "z", "scale", "r", "tau", "spread_a", "spread_b", "slopes")
 """What is kept of each draw; effects on items, too many in a long exam, are summed."""
 SCATTER = 0.3
 """How far chains start apart, in logits."""
@@ -88,6 +88,9 @@ def table_of(problem: Problem) -> CrossedTable:
     weight, upper = priors.guessing_weight, priors.upper_weight * priors.upper
     centre = np.broadcast_to(problem.guessing_centre, items)
     beta = [weight * centre, weight * (1 - centre), np.full(items, upper), np.full(items, priors.upper_weight - upper)]
+    design_rows = np.ascontiguousarray(np.hstack([root[term.level_of] for _, term, root in terms]))
+    known = design.item_covariates
+    covariates = np.zeros((items, 0)) if known is None else priors.item_covariate_scale * known.standard
     widths = [priors.residual_scale, priors.spread_a, priors.spread_b, priors.centre_b, priors.term_scale]
     names = ("tau", "spread_a", "spread_b", "centre_b", "term", "effect")
     return CrossedTable(
@@ -98,12 +101,13 @@ def table_of(problem: Problem) -> CrossedTable:
             np.concatenate([[0], np.cumsum(counts)]),
             np.concatenate([np.argsort(facet.level_of, kind="stable") for facet in facets]),
         ),
-        design=np.ascontiguousarray(np.hstack([root[term.level_of] for _, term, root in terms])),
+        design=design_rows,
         term=np.concatenate([np.full(root.shape[1], index) for index, _, root in terms]),
         main=np.array(main),
         loading=loading,
         widths=dict(zip(names, [*widths, priors.item_effect_scale], strict=True)),
         asymptotes=np.array(beta),
+        covariates=covariates,
         free_a=problem.free_a,
         guessing=problem.guessing,
         shared_guessing=problem.shared_guessing,
@@ -137,6 +141,7 @@ def _start(problem: Problem, table: CrossedTable, rng: np.random.Generator) -> C
         spread_a=SCATTER,
         spread_b=max(float(np.std(item)), SCATTER),
         centre_b=float(np.mean(-item)),
+        slopes=scattered(table.covariates.shape[1] * len(table.carried)).reshape(-1, len(table.carried)),
     )
 
 
@@ -167,7 +172,8 @@ class _Draws:
             values.append(np.copy(getattr(state, name)))
         self.chain.fill_logits()
         kernels.add_chances(self.chain.bounds, self.chain.x, self.sums[0])
-        for total, value in zip(self.sums[1:], (state.g, state.g**2, self.chain.log_likelihood()), strict=True):
+        effects = state.g + self.chain.table.explained(state.slopes)
+        for total, value in zip(self.sums[1:], (effects, effects**2, self.chain.log_likelihood()), strict=True):
             total += value
 
 
@@ -207,4 +213,17 @@ def _raw(design: Design, table: CrossedTable, drawn: Mapping[str, Floats]) -> Ra
         spread_b=drawn["spread_b"],
         centre_b=drawn["b"].mean(axis=1),
         item_effect_scales=tuple(drawn["w"].T),
+        covariate_effects=covariate_effects(design, table, drawn["slopes"]),
     )
+
+
+def covariate_effects(design: Design, table: CrossedTable, slopes: Floats) -> tuple[Floats, ...]:
+    """What a unit of each item covariate brings to a logit: to all `[D, K]`, then to each level of a facet beyond that
+    `[D, L, K]`, of draws of `CrossedState.slopes` `[D, K, q]`; empty without covariates.
+    """
+    if design.item_covariates is None:
+        return ()
+    # Columns of covariates carry the width of the prior.
+    unit = table.covariates.std(axis=0) / design.item_covariates.unit
+    levels = np.einsum("dkq,jq->djk", slopes[:, :, 1:], table.loading[:, table.carried[1:]]) * unit
+    return slopes[:, :, 0] * unit, *(levels[:, table.facet == at] for at in range(len(design.item_facets)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,13 +25,25 @@ class CrossedPoint(NamedTuple):
 
 
 class Directions(NamedTuple):
-    """Of every answer, derivatives of a quantity by its item's coordinates `[I, S, K]`, and by `v`: `factor` `[I]`
-    times `loadings` `[S, B]`.
+    """Of every answer, derivatives of its logit by its item's coordinates `[I, S, K]`, and by `v`: `loadings` `[S, B]`
+    times the `factor` `[I, G]` of the part of `v` they are in. `parts` are the G of them: abilities, then item
+    covariates.
     """
 
     slopes: Floats
     factor: Floats
     loadings: Floats
+    parts: tuple[slice, ...]
+
+    def by_v(self, v: Floats) -> Floats:
+        """What `v` brings to the logits `[I, S]`."""
+        brought = (self.loadings[:, part] @ v[part] for part in self.parts)
+        return np.asarray(sum(map(np.outer, self.factor.T, brought)))
+
+    def onto_v(self, values: Floats) -> Floats:
+        """Sums `[B]` of values of the logits `[I, S]` times their derivatives by `v`."""
+        sums = (factor @ values for factor in self.factor.T)
+        return np.concatenate([self.loadings[:, part].T @ row for part, row in zip(self.parts, sums, strict=True)])
 
 
 class Sites(NamedTuple):
@@ -55,9 +67,8 @@ class CrossedGaussian:
     @cached_property
     def mean(self) -> CrossedPoint:
         """Where it is centred."""
-        slopes, factor, loadings = self.directions
-        linear = np.matmul(self.sites.linear[:, None], slopes)[:, 0]
-        return self._solve(CrossedPoint(loadings.T @ (factor @ self.sites.linear), linear))
+        linear = np.matmul(self.sites.linear[:, None], self.directions.slopes)[:, 0]
+        return self._solve(CrossedPoint(self.directions.onto_v(self.sites.linear), linear))
 
     @cached_property
     def log_determinant(self) -> float:
@@ -68,9 +79,8 @@ class CrossedGaussian:
     @property
     def log_evidence(self) -> float:
         """Log of the mean of the sites' product over the coordinates' prior."""
-        _, factor, loadings = self.directions
         pull = self.sites.linear
-        half = 0.5 * float(self.mean.v @ (loadings.T @ (factor @ pull)) + np.sum(pull * self._along(self.mean.x)))
+        half = 0.5 * float(self.mean.v @ self.directions.onto_v(pull) + np.sum(pull * self._along(self.mean.x)))
         return half - 0.5 * (self.log_determinant - float(np.log(self.prior).sum()))
 
     @cached_property
@@ -91,23 +101,36 @@ class CrossedGaussian:
     @cached_property
     def logits(self) -> Floats:
         """Means of the logits `[I, S]`."""
-        _, factor, loadings = self.directions
-        return np.asarray(self._along(self.mean.x) + np.outer(factor, loadings @ self.mean.v))
+        return np.asarray(self._along(self.mean.x) + self.directions.by_v(self.mean.v))
 
     def covariances(self, slopes: Floats) -> tuple[Floats, Floats, Floats]:
-        """Of every answer, variances of its logit and of its `loadings` with items' `slopes` `[K]` (such as ability
-        less difficulty), and their covariance, each `[I, S]`.
+        """Of every answer, variances of its logit and of the `loadings` of the first part with items' `slopes` `[K]`
+        (such as ability less difficulty), and their covariance, each `[I, S]`.
         """
-        own, factor, loadings = self.directions
+        own, factor, loadings, parts = self.directions
         moved = self._regression @ self._covariance
         x = self._inverse + np.matmul(moved, self._regression.transpose(0, 2, 1))
-        with_v = np.matmul(moved, loadings.T)
-        v, a = np.einsum("sb,sb->s", loadings @ self._covariance, loadings), factor[:, None]
-        along, across = np.matmul(own, x), np.einsum("iks,isk->is", with_v, own)
-        ahead = slopes @ with_v
-        one = a**2 * v + np.einsum("isk,isk->is", along, own) - 2 * a * across
-        other = v + (slopes @ x @ slopes)[:, None] - 2 * ahead
-        return one, other, a * v + along @ slopes - across - a * ahead
+        along, v = np.matmul(own, x), self._of_parts
+        with_v = [np.matmul(moved[:, :, part], loadings[:, part].T) for part in parts]
+        across, ahead = ([np.einsum("iks,isk->is", each, own) for each in with_v], [slopes @ each for each in with_v])
+        one: Any = sum(a[:, None] ** 2 * v[g, g] for g, a in enumerate(factor.T))
+        one += np.einsum("isk,isk->is", along, own)
+        other = v[0, 0] + (slopes @ x @ slopes)[:, None] - 2 * ahead[0]
+        both: Any = sum(a[:, None] * v[g, 0] for g, a in enumerate(factor.T))
+        both = both + along @ slopes - across[0]
+        for g, a in enumerate(factor.T[:, :, None]):
+            one -= 2 * a * across[g]
+            both -= a * ahead[g]
+            for h in range(g):
+                one += 2 * a * factor[:, h, None] * v[g, h]
+        return one, other, both
+
+    @property
+    def _of_parts(self) -> Floats:
+        """Covariances of what each two parts of `v` bring to an answer at a factor of 1 `[G, G, S]`."""
+        _, _, loadings, parts = self.directions
+        moved = [loadings[:, part] @ self._covariance[part] for part in parts]
+        return np.array([[np.einsum("sb,sb->s", each[:, part], loadings[:, part]) for part in parts] for each in moved])
 
     def sample(self, rng: np.random.Generator, count: int, held: bool) -> CrossedPoint:
         """Draws about 0, `[count, B]` and `[count, I, K]`; `held`: whose items' first coordinates sum to 0."""
@@ -135,7 +158,14 @@ class CrossedGaussian:
     @cached_property
     def _coupling(self) -> Floats:
         """Of the items' coordinates with `v` `[I, K, B]`."""
-        return np.asarray(np.matmul(self._weighed * self.directions.factor[:, None, None], self.directions.loadings))
+        _, factor, loadings, parts = self.directions
+        return np.concatenate(
+            [
+                np.matmul(self._weighed * factor[:, number, None, None], loadings[:, part])
+                for number, part in enumerate(parts)
+            ],
+            axis=2,
+        )
 
     @cached_property
     def _inverse(self) -> Floats:
@@ -149,8 +179,12 @@ class CrossedGaussian:
     @cached_property
     def _precision(self) -> Floats:
         """Of `v`, the items eliminated `[B, B]`."""
-        _, factor, loadings = self.directions
-        border = (loadings * (factor**2 @ self.sites.precision)[:, None]).T @ loadings + np.diag(self.prior)
+        _, factor, loadings, parts = self.directions
+        border = np.diag(self.prior)
+        for g, one in enumerate(parts):
+            for h, other in enumerate(parts):
+                weight = (factor[:, g] * factor[:, h]) @ self.sites.precision
+                border[one, other] += (loadings[:, one] * weight[:, None]).T @ loadings[:, other]
         size = len(border)
         inside = self._coupling.reshape(-1, size).T @ self._regression.reshape(-1, size)
         return np.asarray(border - (inside + inside.T) / 2)

@@ -3,6 +3,8 @@
     logit_is = a_i (theta_s - b_i) + sum over facets of g[i, level of s],   g ~ Normal(0, w of the facet)
     theta = design (scale z) + r,   z ~ Normal(0, 1),   r ~ Normal(0, tau) summing to zero
 
+Item covariates add `covariates_i slopes carriers_s` to the logit, slopes ~ Normal(0, 1).
+
 Moves of two kinds. Given Polya-Gamma weights everything but the discriminations is normal, and what depends on each
 other is drawn together: components with difficulties and effects integrated out. But answers that are nearly sure stay
 nearly sure given the weights, so whole groups with their scales, discriminations and effects also move by the
@@ -12,6 +14,7 @@ likelihood itself (slices), components and discriminations with what the levels 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,7 +38,8 @@ class CrossedTable:
     `facet` `[J]` of each level; `levels`: the students of level j are `levels[1][levels[0][j]:levels[0][j + 1]]`.
     `design` `[S, p]`, the `term` `[p]` of each of its columns, the facet `main` `[p]` whose effect on abilities it is
     (-1: none), its `loading` `[J, p]` on that facet's levels. `widths` of the half-normal priors by name, and the
-    counts `[4, I]` that the Beta priors of the asymptotes are worth.
+    counts `[4, I]` that the Beta priors of the asymptotes are worth. `covariates` `[I, K]` are those of the items, in
+    units of the width of their prior.
     """
 
     answers: tuple[Floats, Floats]
@@ -48,18 +52,36 @@ class CrossedTable:
     loading: Floats
     widths: dict[str, float]
     asymptotes: Floats
+    covariates: Floats
     free_a: bool
     guessing: bool
     shared_guessing: bool
     slipping: bool
     residual: bool
 
+    @cached_property
+    def carried(self) -> NDArray[np.int64]:
+        """Columns `[q]` of `design`, behind which one of ones is meant, that covariates act through: all answers alike,
+        then the free effects of the facets with effects on items.
+        """
+        return np.concatenate([[len(self.term)], np.flatnonzero(self.main >= 0)])
+
+    @cached_property
+    def carriers(self) -> Floats:
+        """These columns `[S, q]`."""
+        return np.column_stack([self.design, np.ones(len(self.design))])[:, self.carried]
+
+    def explained(self, slopes: Floats) -> Floats:
+        """The effects of levels on items `[..., I, J]` that covariates explain, of slopes `[..., K, q]`."""
+        return np.asarray(self.covariates @ slopes[..., 1:] @ self.loading[:, self.carried[1:]].T)
+
 
 @dataclass
 class CrossedState:
     """What is drawn: log discriminations, difficulties, asymptotes `[I]` (`delta`: the upper one's place between the
     lower one and 1), effects on items `g` `[I, J]`, their scales `w` `[F]`, weights `z` `[p]` of abilities' terms and
-    their scales `[T]`, residuals `r` `[S]`, and four numbers.
+    their scales `[T]`, residuals `r` `[S]`, four numbers, and `slopes` `[K, q]` of the item covariates, by all answers
+    and by the free effects of levels.
     """
 
     log_a: Floats
@@ -75,6 +97,7 @@ class CrossedState:
     spread_a: float
     spread_b: float
     centre_b: float
+    slopes: Floats
 
     def stretch(self, factor: float) -> None:
         """Multiply abilities and the scales that govern them."""
@@ -93,13 +116,14 @@ class CrossedState:
 
 
 class CrossedChain:
-    """One chain: a table, where it is, and room to work in."""
+    """One chain: a table, where it is, what item covariates bring to the logits there, and room to work in."""
 
     def __init__(self, table: CrossedTable, state: CrossedState, rng: np.random.Generator) -> None:
         self.table, self.state, self.rng = table, state, rng
         items, students = table.answers[0].shape
         levels, width = len(table.facet), len(table.term) + 3
         self.x, self.part = np.zeros((items, students)), np.zeros((items, students))
+        self.offset = table.covariates @ state.slopes @ table.carriers.T
         self.weights = np.zeros((items, students)), np.zeros((items, students))
         self.moments = (
             np.zeros((items, levels, levels)),
@@ -127,6 +151,7 @@ class CrossedChain:
         np.multiply(np.exp(state.log_a)[:, None], self.theta - state.b[:, None], out=self.x)
         for column in self.table.column:
             self.x += state.g[:, column]
+        self.x += self.offset
 
     def sweep(self) -> None:
         """Draw everything once."""
@@ -137,6 +162,7 @@ class CrossedChain:
         self._move_under_effects()
         self._shift_difficulties()
         self._weigh()
+        self._draw_slopes()
         self._draw_components()
         self._draw_items()
         if self.table.residual:
@@ -158,7 +184,12 @@ class CrossedChain:
         a, effects = np.exp(state.log_a)[:, None], (state.w / widths["effect"]) ** 2
         unit, units = self._unit_prior()
         terms, tau = float(np.sum((state.scale / widths["term"]) ** 2)), self._square("tau")
-        parts: list[Any] = [self.x, *(state.g[:, column] for column in table.column), a * self.theta, a * state.r]
+        parts: list[Any] = [
+            self.x - self.offset,
+            *(state.g[:, column] for column in table.column),
+            a * self.theta,
+            a * state.r,
+        ]
         prior = [(unit + effects.sum(), units + len(effects)), *((each, 1) for each in effects)]
         prior += [(terms + tau, len(state.scale) + table.residual), (tau, 1)]
         count = len(parts) if table.residual else len(parts) - 1
@@ -279,7 +310,35 @@ class CrossedChain:
             state.delta = self.rng.beta(kept, slipped)
         rows = np.column_stack([table.design, np.ones(len(state.r)), state.r])
         precision = 1 / state.w[table.facet] ** 2
+        self.weights[1][:] -= self.weights[0] * self.offset  # answers as they are without the covariates
         kernels.take_moments(table.answers, table.column, rows, self.weights, precision, self.moments)
+
+    def _draw_slopes(self) -> None:
+        """Slopes of the item covariates, difficulties and effects on items integrated out."""
+        table, state, p = self.table, self.state, len(self.table.term)
+        if not state.slopes.size:
+            return
+        (_, linear, left), a = self.moments, np.exp(state.log_a)
+        ahead = left[:, :, p + 2] - a[:, None] * (left[:, :, :p] @ self._base + left[:, :, p + 1])
+        own = a**2 * left[:, p, p] + 1 / state.spread_b**2
+        difficulty = (state.centre_b / state.spread_b**2 - a * ahead[:, p]) / own
+        pull = (ahead + (a * difficulty)[:, None] * left[:, :, p])[:, table.carried]
+        across = left[:, p, table.carried]
+        known = left[:, table.carried[:, None], table.carried] - np.einsum("i,iq,ir->iqr", a**2 / own, across, across)
+        x, size = table.covariates, state.slopes.size
+        precision = np.einsum("ik,il,iqr->kqlr", x, x, known).reshape(size, size)
+        # Moments are of answers without what the slopes bring now: they draw the change.
+        old = state.slopes
+        moved = self._normal(precision + np.eye(size), (x.T @ pull).ravel() + precision @ old.ravel())
+        state.slopes = moved.reshape(old.shape)
+        change = x @ (state.slopes - old)
+        less = np.einsum("inq,iq->in", left[:, : p + 2, table.carried], change)
+        left[:, : p + 2, p + 2] -= less
+        left[:, p + 2, : p + 2] -= less
+        linear[:, :, p + 2] -= np.einsum("ijq,iq->ij", linear[:, :, table.carried], change)
+        brought = change @ table.carriers.T
+        self.offset += brought
+        self.weights[1][:] -= self.weights[0] * brought
 
     def _draw_components(self) -> None:
         """Weights of the abilities' terms, difficulties and effects on items integrated out."""
@@ -314,7 +373,7 @@ class CrossedChain:
         a = np.exp(state.log_a)
         self.x -= a[:, None] * state.r
         precision = 1 / state.tau**2 + a**2 @ omega
-        linear = a @ (kappa - omega * self.x)
+        linear = a @ (kappa - omega * (self.x - self.offset))
         r = linear / precision + self.rng.standard_normal(len(linear)) / np.sqrt(precision)
         state.r = r - r.sum() / precision / np.sum(1 / precision)
 

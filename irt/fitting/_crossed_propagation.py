@@ -20,7 +20,7 @@ from irt import _prior_densities as prior_densities
 from irt._fit_settings import FitSettings
 from irt._model import ITEM_EFFECT_SCALE, ItemEffects, Problem, RawDraws, report_scale
 from irt._responses import Floats
-from irt.fitting._crossed import table_of
+from irt.fitting._crossed import covariate_effects, table_of
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress, draws_for, tell
 from irt.fitting._nested_laplace import (
     FLATTEST,
@@ -220,7 +220,7 @@ class Evidence:
         free = len(table.term)
         parts: list[Any] = [np.bincount(table.term, v[:free], len(self.problem.design.terms))]
         if table.residual:
-            parts.append([v[free:-1].sum()])
+            parts.append([v[free : free + len(table.design)].sum()])
         if table.free_a:
             shares = 1 / (1 + self.scales(vector).spread_a ** 2 * known)
             held = np.sum(shares * (1 - shares)) / shares.sum()
@@ -258,22 +258,25 @@ class _ApproximateDraws:
     def _add(self, propagation: Propagation, found: Propagated, count: int) -> None:
         scales, table, design = propagation.scales, propagation.table, propagation.problem.design
         v, x, alpha, c, delta = propagation.sample(found, propagation.known(found), self.rng, count)
+        ability = propagation.parts[0].stop - 1
         base, full = v[:, : len(table.term)] * scales.terms[table.term], np.ones(count)
-        effects = x[:, :, 1:] * scales.effects[table.facet]
+        slopes = v[:, ability + 1 :].reshape(count, -1, len(table.carried))
+        effects = x[:, :, 1:] * scales.effects[table.facet] + table.explained(slopes)
         self.parts.append(
             RawDraws(
                 a=np.exp(scales.spread_a * alpha),
-                b=v[:, -1:] + scales.spread_b * x[:, :, 0],
+                b=v[:, ability, None] + scales.spread_b * x[:, :, 0],
                 c=c,
                 d=c + (1 - c) * delta,
-                theta=v[:, :-1] @ propagation.loadings[:, :-1].T,
+                theta=v[:, :ability] @ propagation.loadings[:, :ability].T,
                 effects=tuple(base[:, table.term == at] @ term.free_root.T for at, term in enumerate(design.terms)),
                 scales=tuple(scale * full for scale in scales.terms),
                 residual_scale=scales.tau * full,
                 spread_a=scales.spread_a * full,
                 spread_b=scales.spread_b * full,
-                centre_b=v[:, -1],
+                centre_b=v[:, ability],
                 item_effect_scales=tuple(scale * full for scale in scales.effects),
+                covariate_effects=covariate_effects(design, table, slopes),
             )
         )
         sums = (count * propagation.chances(found), count * propagation.log_likelihood(found))

@@ -169,7 +169,7 @@ def joined(parts: Sequence[RawDraws], order: NDArray[np.int64]) -> RawDraws:
     fields: dict[str, Any] = {}
     for name in RawDraws.__dataclass_fields__:
         values = [getattr(part, name) for part in parts]
-        if name in ("effects", "scales", "item_effect_scales"):
+        if name in ("effects", "scales", "item_effect_scales", "covariate_effects"):
             fields[name] = tuple(np.concatenate(each)[order] for each in zip(*values, strict=True))
         else:
             fields[name] = np.concatenate(values)[order]

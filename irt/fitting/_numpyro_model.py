@@ -397,4 +397,15 @@ def raw_draws(problem: Problem, values: dict[str, Floats]) -> RawDraws:
         item_effect_scales=tuple(
             values[f"item_effect_scale_{index}"] for index in range(len(problem.design.item_facets))
         ),
+        covariate_effects=_covariate_effects(problem, values),
     )
+
+
+def _covariate_effects(problem: Problem, values: dict[str, Floats]) -> tuple[Floats, ...]:
+    """Effects of a unit of each item covariate, in the order of `RawDraws`; empty without them."""
+    known = problem.design.item_covariates
+    if known is None:
+        return ()
+    of_levels = [values[f"item_covariate_{index}"] for index in range(len(problem.design.item_facets))]
+    levels = [each.transpose(0, 2, 1) / known.unit for each in of_levels]
+    return values["item_covariate"] / known.unit, *levels

@@ -10,6 +10,7 @@ approximation there; guessing that items share is given, like a scale.
 
 from __future__ import annotations
 
+import itertools
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -84,8 +85,8 @@ class Propagated:
 
 
 class PropagatedDraws(NamedTuple):
-    """Draws, in units of their scales, of `v` `[D, B]`, difficulties and effects on items `[D, I, K]` and log
-    discriminations `[D, I]`, and of asymptotes c and delta `[D, I]`.
+    """Draws, in units of their scales, of `v` `[D, B]` (abilities, mean difficulty, item covariates), difficulties and
+    effects on items `[D, I, K]` and log discriminations `[D, I]`, and of asymptotes c and delta `[D, I]`.
     """
 
     v: Floats
@@ -103,22 +104,29 @@ class Propagation:
     table: CrossedTable
     scales: CrossedScales
     loadings: Floats
+    parts: tuple[slice, ...]
     levels: Floats
     prior: Floats
 
     @staticmethod
     def of(problem: Problem, table: CrossedTable, scales: CrossedScales) -> Propagation:
-        """With weights to abilities less the mean difficulty `[S, B]`, and each student's levels `[S, J]`, scaled."""
+        """With weights to abilities less the mean difficulty, then for each item covariate to what it brings `[S, B]`,
+        and each student's levels `[S, J]`, scaled.
+        """
         students = len(table.design)
         parts = [table.design * scales.terms[table.term]]
         if table.residual:
             parts.append(scales.tau * (np.eye(students) - 1 / students))
-        loadings = np.hstack([*parts, np.full((students, 1), -1.0)])
+        ability = np.hstack([*parts, np.full((students, 1), -1.0)])
+        loadings = np.hstack([ability, *[table.carriers] * table.covariates.shape[1]])
+        ends = range(ability.shape[1], loadings.shape[1] + 1, table.carriers.shape[1])
         levels = np.zeros((students, len(table.facet)))
         for column in table.column:
             levels[np.arange(students), column] = 1.0
-        prior = np.append(np.ones(loadings.shape[1] - 1), table.widths["centre_b"] ** -2)
-        return Propagation(problem, table, scales, loadings, levels * scales.effects[table.facet], prior)
+        prior = np.ones(loadings.shape[1])
+        prior[ability.shape[1] - 1] = table.widths["centre_b"] ** -2
+        of_parts = tuple(slice(begin, end) for begin, end in itertools.pairwise([0, *ends]))
+        return Propagation(problem, table, scales, loadings, of_parts, levels * scales.effects[table.facet], prior)
 
     def start(self) -> PropagationState:
         """Sites as of answers at even odds, all else at the middle of its prior."""
@@ -189,7 +197,7 @@ class Propagation:
         mean, state, gaussian = found.gaussian.mean, found.state, found.gaussian
         if self.table.free_a:
             directions = gaussian.directions
-            own = (self.scales.spread_a * directions.factor)[:, None] * self._ahead(gaussian)
+            own = self.scales.spread_a * directions.factor[:, :1] * self._ahead(gaussian)
             slopes = np.concatenate([own[:, :, None], directions.slopes], axis=2)
             gaussian = CrossedGaussian(directions._replace(slopes=slopes), state.sites, self.prior)
         v, x = gaussian.sample(rng, count, self.table.free_a)
@@ -235,11 +243,12 @@ class Propagation:
         slopes = np.empty((len(a), len(self.levels), 1 + self.levels.shape[1]))
         slopes[:, :, 0] = -self.scales.spread_b * a[:, None]
         slopes[:, :, 1:] = self.levels
-        return Directions(slopes, a, self.loadings)
+        return Directions(slopes, np.column_stack([a, self.table.covariates]), self.loadings, self.parts)
 
     def _ahead(self, gaussian: CrossedGaussian) -> Floats:
         """Means of ability less difficulty `[I, S]`."""
-        return np.asarray(self.loadings @ gaussian.mean.v - self.scales.spread_b * gaussian.mean.x[:, :1])
+        ability = self.loadings[:, self.parts[0]] @ gaussian.mean.v[self.parts[0]]
+        return np.asarray(ability - self.scales.spread_b * gaussian.mean.x[:, :1])
 
     def _tilted(
         self, state: PropagationState, logits: Floats, variances: Floats
@@ -279,7 +288,7 @@ class Propagation:
         """
         precision, linear = state.sites
         _, across, between = covariances
-        ahead, factor = self._ahead(gaussian), self.scales.spread_a * gaussian.directions.factor
+        ahead, factor = self._ahead(gaussian), self.scales.spread_a * gaussian.directions.factor[:, 0]
         pull = (linear - precision * gaussian.logits) * ahead - precision * between
         slope = factor * pull.sum(axis=1) - state.alpha
         return slope, 1 + factor**2 * np.sum(precision * (ahead**2 + across), axis=1)

@@ -81,6 +81,8 @@ def pymc_model(problem: Problem) -> Any:
             scale = pymc.HalfNormal(f"item_effect_scale_{index}", priors.item_effect_scale)
             unit = pymc.Normal(f"unit_item_effect_{index}", 0.0, 1.0, shape=(items, len(term.levels)))
             x = x + (scale * unit)[item, term.level_of[student]]
+        if problem.design.item_covariates is not None:
+            x = x + _explained(problem)[item, student]
         counts = {"n": problem.attempts[student, item].astype(int), "observed": problem.successes[student, item]}
         if not problem.guessing:
             pymc.Binomial("answers", logit_p=x, **counts)
@@ -93,6 +95,21 @@ def pymc_model(problem: Problem) -> Any:
             delta = pymc.Beta("delta", weight * upper, weight * (1 - upper), shape=items)
         pymc.Binomial("answers", p=c[item] + ((1 - c) * delta)[item] * pymc.math.sigmoid(x), **counts)
     return model
+
+
+def _explained(problem: Problem) -> Any:
+    """What item covariates bring to the logits `[I, S]`."""
+    import pymc
+
+    design, width = problem.design, problem.priors.item_covariate_scale
+    assert design.item_covariates is not None
+    known = design.item_covariates.standard
+    slopes = pymc.Normal("item_covariate", 0.0, width, shape=known.shape[1])[:, None]
+    for index, name in enumerate(design.item_facets):
+        shape = (known.shape[1], len(design.term(name).levels))
+        each = pymc.ZeroSumNormal(f"item_covariate_{index}", width, shape=shape, n_zerosum_axes=1)
+        slopes = slopes + each[:, design.term(name).level_of]
+    return pymc.math.dot(known, slopes)
 
 
 def _ability(problem: Problem) -> Any:

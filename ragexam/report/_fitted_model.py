@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -105,14 +105,17 @@ def interval_of(values: NDArray[np.float64]) -> IntervalEstimate:
 class FittedModel:
     """A fit in tables, all intervals 90 %; tables that only the page needs are made when first asked for.
 
-    `components` has `facet, level, effect, low, high`; `residual` is the scale of what they do not explain, None
-    where it was not estimated. Levels have the names that the page shows.
+    `draws` are read at the mix of the users' questions where item covariates let them (`mix` says where, `beyond` why
+    not), all else at that of the exam's. `components` has `facet, level, effect, low, high`; `residual` is the scale of
+    what they do not explain, None where it was not estimated. Levels have the names that the page shows.
     """
 
     fit: Fit
     draws: tuple[LevelDraws, ...]
     components: pd.DataFrame
     residual: IntervalEstimate | None
+    mix: Mapping[str, float] = field(default_factory=dict)
+    beyond: str = ""
 
     @property
     def converged(self) -> bool:
@@ -155,15 +158,36 @@ class FittedModel:
         return pd.DataFrame({"theta": found.theta, **columns})
 
 
-def read_fitted_model(folder: Path, renamed: Mapping[str, str]) -> FittedModel:
-    """Read a saved fit; `renamed` gives retrievers that are bounds their kind's name."""
+def read_fitted_model(
+    folder: Path, renamed: Mapping[str, str], users: Mapping[str, Sequence[float]] | None = None
+) -> FittedModel:
+    """Read a saved fit; `renamed` gives retrievers that are bounds their kind's name, `users` are the values of item
+    covariates of the users' questions.
+    """
     # The page says 90 % everywhere, whatever interval the files were written with.
     saved = load_fit(folder)
     fit = replace(saved, settings=saved.settings.changed(interval=INTERVAL))
     shown = {term.name: tuple(renamed.get(level, level) for level in term.levels) for term in fit.design.terms}
-    draws = tuple(LevelDraws(name, levels, fit.draws[f"effect.{name}"], fit=fit) for name, levels in shown.items())
+    judged, mix, beyond = _at_users(fit, users or {})
+    draws = tuple(
+        LevelDraws(name, levels, judged.draws[f"effect.{name}"], fit=judged) for name, levels in shown.items()
+    )
     named = fit.components["level"].astype(str).replace(dict(renamed))
     components = fit.components.assign(level=named)[["facet", "level", "effect", "low", "high"]]
     scale = fit.residual_scale
     residual = None if scale is None else IntervalEstimate(scale.estimate, scale.low, scale.high)
-    return FittedModel(fit, draws, components, residual)
+    return FittedModel(fit, draws, components, residual, mix, beyond)
+
+
+def _at_users(fit: Fit, users: Mapping[str, Sequence[float]]) -> tuple[Fit, dict[str, float], str]:
+    """The fit at the mix of the users' questions, as far as it has covariates for it; where that is, or why it is not
+    possible.
+    """
+    known = () if fit.design.item_covariates is None else fit.design.item_covariates.names
+    named = {name: values for name, values in users.items() if name in known and values}
+    if not named:
+        return fit, {}, ""
+    try:
+        return fit.at(named), {name: float(np.mean(values)) for name, values in named.items()}, ""
+    except ValueError as error:
+        return fit, {}, str(error).removeprefix("at: ")

@@ -9,6 +9,7 @@ from examcore import write_text
 from examcore.page import clipped, page_frame, page_template
 from ragexam.report._accuracy_tables import accuracy_section, topics_section
 from ragexam.report._costs_section import costs_section
+from ragexam.report._dependence_section import dependence_section
 from ragexam.report._exam_section import exam_section, key_numbers, provenance
 from ragexam.report._free_text import free_text_section
 from ragexam.report._interactions import interactions_section
@@ -79,6 +80,7 @@ def page_context(findings: RunFindings, figures: Mapping[str, Picture]) -> Mappi
         "pipelines": pipelines_section(scores, model, costs),
         "components": components_section(model, picture("component_contrasts")),
         "variance": variance_section(model, findings.verdicts, questions),
+        "dependence": dependence_section(model),
         "interactions": interactions_section(model),
         "retrieval": retrieval_section(scores, *reading, picture("retrieval_and_answers")),
         "free_text": free_text_section(evidence.free_text, scores),

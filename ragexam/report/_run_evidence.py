@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from examcore import Dropped, Question, RunFolder, parse_json_object, read_dropped, read_exam, read_text
+from ragexam._question_covariates import read_mix
 from ragexam._retrieval import NO_RETRIEVAL, RetrievalTable, read_retrieval, searched_questions
 from ragexam.report._fitted_model import FittedModel, read_fitted_model
 from ragexam.report._free_text import FreeTextAnswers, read_free_text
@@ -80,7 +81,8 @@ def read_evidence(run: Path) -> RunEvidence:
     _check_same_exam(folder, questions, scores)
     if "retriever" in scores.columns:
         scores["retriever"] = scores["retriever"].replace(renamed)
-    model = read_fitted_model(folder.fit, renamed) if (folder.fit / "fit.json").is_file() else None
+    has_fit = (folder.fit / "fit.json").is_file()
+    model = read_fitted_model(folder.fit, renamed, read_mix(folder.users_mix)) if has_fit else None
     pruned = _json(folder.pruned / "prune.json")
     dropped = tuple(read_dropped(folder.dropped)) if folder.dropped.is_file() else ()
     answers = read_answers(folder.answers, questions)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from examcore import counted
 from examcore.page import chance, joined, percent, points
 from ragexam._retrieval import PEOPLES_OVERLAP
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._component_verdicts import FacetVerdict, describe
+from ragexam.report._dependence_section import mix_sentence
 from ragexam.report._exam_section import model_roles
 from ragexam.report._page_parts import ChanceBar, PageCard, PageSection
 from ragexam.report._response_scores import bounds_in, facets_of, levels_of, without_black_boxes
@@ -48,8 +49,18 @@ def verdict_section(found: RunFindings) -> PageSection:
         found.verdict if found.verdicts else ["The answers name no components to compare."],
         [*verdict_warnings(found), *misfit_sentences(found.departures)],
         cards=[_verdict_card(verdict, own_words=found.own_words) for verdict in found.verdicts],
-        note=f"Probabilities and intervals (90 %) come from {scale}.{allowance}{left_out}",
+        note=f"Probabilities and intervals (90 %) come from {scale}.{allowance}{left_out}{_mix(found, by_accuracy)}",
     )
+
+
+def _mix(found: RunFindings, by_accuracy: Sequence[str]) -> str:
+    """Whose questions a verdict of the fit holds for, where it may depend on them."""
+    model = found.evidence.model
+    said = "" if model is None or found.from_accuracy else mix_sentence(model)
+    by_exam = (
+        f" What is said of the {joined(by_accuracy)} is about the exam's questions." if said and by_accuracy else ""
+    )
+    return f" {said}{by_exam}" if said else ""
 
 
 def verdict_warnings(found: RunFindings) -> list[str]:

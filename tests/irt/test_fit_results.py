@@ -154,8 +154,9 @@ def test_every_option_of_a_fit_is_known_after_it_and_survives_saving(tmp_path: P
     assert data.facets is not None
     data = replace(data, facets=data.facets.assign(shots=data.facets["shots"].str.removeprefix("shots")))
     given = irt.FitSettings(
-        "3pl", "map", ("llm", "icl"), [("llm", "icl")], ("shots",), [2, 3, 4, 5] * 2, item_effects=False,
-        priors=irt.Priors(spread_a=0.4), interval=0.8, seed=7, backend="numpy", warmup=11, draws=12, chains=3,
+        "3pl", "map", ("llm", "icl"), [("llm", "icl")], ("shots",), [2, 3, 4, 5] * 2, item_effects=True,
+        item_covariates={"length": {f"q{at}": float(at) for at in range(8)}}, priors=irt.Priors(spread_a=0.4),
+        interval=0.8, seed=7, backend="numpy", warmup=11, draws=12, chains=3,
         target_accept=0.7,
     )  # fmt: skip
     usual = irt.FitSettings()

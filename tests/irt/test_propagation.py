@@ -62,16 +62,20 @@ def test_tilted_moments_are_the_integrals(c: float, delta: float, right: float, 
 
 def test_the_gaussian_is_that_of_the_dense_precision() -> None:
     rng = np.random.default_rng(0)
-    items, students, width, size = 3, 5, 2, 4
+    items, students, width, size = 3, 5, 2, 6
+    parts = (slice(0, 4), slice(4, 6))
     directions = Directions(
-        rng.standard_normal((items, students, width)), rng.random(items) + 0.5, rng.standard_normal((students, size))
+        rng.standard_normal((items, students, width)),
+        rng.standard_normal((items, 2)) + 0.5,
+        rng.standard_normal((students, size)),
+        parts,
     )
     sites = Sites(rng.random((items, students)), rng.standard_normal((items, students)))
-    prior = np.array([1.0, 1.0, 1.0, 0.25])
+    prior = np.array([1.0, 1.0, 1.0, 0.25, 1.0, 2.0])
     found = CrossedGaussian(directions, sites, prior)
     rows = np.zeros((items, students, size + items * width))
     for item in range(items):
-        rows[item, :, :size] = directions.factor[item] * directions.loadings
+        rows[item, :, :size] = np.repeat(directions.factor[item], [4, 2]) * directions.loadings
         rows[item, :, size + item * width : size + (item + 1) * width] = directions.slopes[item]
     flat = rows.reshape(-1, rows.shape[2])
     precision = np.diag([*prior, *np.ones(items * width)]) + (flat.T * sites.precision.ravel()) @ flat
@@ -84,7 +88,7 @@ def test_the_gaussian_is_that_of_the_dense_precision() -> None:
     slopes = np.array([0.7, 0.0])
     ahead = np.zeros_like(rows)
     for item in range(items):
-        ahead[item, :, :size] = directions.loadings
+        ahead[item, :, :4] = directions.loadings[:, :4]
         ahead[item, :, size + item * width : size + (item + 1) * width] = slopes
     pairs = ((rows, rows), (ahead, ahead), (rows, ahead))
     for seen, (one, other) in zip(found.covariances(slopes), pairs, strict=True):
