@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from exam_gen._prompts import GAP
 from exam_gen.corpora._inventory import is_unsafe
 from exam_gen.corpora._selection import in_turn
 from exam_gen.drafting._subjects import main_stems
+from exam_gen.language._exam_language import GAP
 from exam_gen.language._spans import KeySpan, sentences, spans
 from exam_gen.language._standalone_sentences import stands_alone
 from exam_gen.language._stems import one_of_list

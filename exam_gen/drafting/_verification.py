@@ -15,7 +15,6 @@ from typing import NamedTuple, Protocol
 
 from exam_gen._prompts import (
     ANSWER_VERSION,
-    GAP,
     LETTERS_VERSION,
     closed_letters_prompt,
     closed_prompt,
@@ -25,6 +24,7 @@ from exam_gen._prompts import (
     statement_prompt,
 )
 from exam_gen.drafting._corpus_distractors import DistractorOption
+from exam_gen.language._exam_language import GAP
 from examcore import CachedLanguageModel, Likelihoods, NoReply, Prompt
 
 UNSUPPORTED = "key not supported by the passage"
