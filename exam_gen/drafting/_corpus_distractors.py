@@ -61,9 +61,13 @@ def pool(chunks: Sequence[Chunk], embed: Embed | None) -> DistractorPool:
     )
 
 
+_SHARED = re.compile(r"code:.*|number:(?:year|integer|decimal)")
+"""Kinds of spans that belong to no language."""
+
+
 def kind_in(kind: str, code: str) -> str:
-    """A kind of span in a language: words of two languages never stand beside each other, code and numbers do."""
-    return kind if code == ENGLISH or kind.startswith(("code", "number")) else f"{code}-{kind}"
+    """A kind of span in a language: words of two languages never stand beside each other, code and plain numbers do."""
+    return kind if code == ENGLISH or _SHARED.fullmatch(kind) else f"{code}-{kind}"
 
 
 def candidates(fact: Fact, stem: str, pooled: DistractorPool, *, count: int, seed: int) -> list[str]:

@@ -117,6 +117,9 @@ def _balanced(text: str) -> str:
     for mark in '"`':
         if text.count(mark) % 2:
             text = text.strip(mark)
+    for opening, closing in ("„“", "«»", "「」"):
+        if text.count(opening) != text.count(closing):
+            text = text.rpartition(opening)[2].partition(closing)[0].strip()
     return text.rstrip(".,;: ")
 
 
