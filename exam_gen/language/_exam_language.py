@@ -88,7 +88,8 @@ class ExamLanguage:
     that more must follow), `joins` (words for "and" and "or", as alternatives of a pattern), `lists` (for "such as"),
     `negation`, `denial` (words of denial or decrease). Of choices: `catch_all`, `marked` (says whether it is right),
     `evades` (speaks of the task). Of spans in a sentence: `units` and `months` (alternatives), `phrases` (noun
-    phrases), `names_thing` (whether a piece of it names one), `nouns_are_capitalised`.
+    phrases), `names_thing` (whether a piece of it names one), `nouns_are_capitalised`, `adjectives_follow_articles`
+    (their endings do, so that a phrase cannot lose its article).
     """
 
     code: str
@@ -117,6 +118,7 @@ class ExamLanguage:
     phrases: Callable[[str], Sequence[FoundSpan]] = lambda _sentence: ()
     names_thing: Callable[[str, str], bool] = lambda _sentence, text: len(text.split()) <= MOST_WORDS
     nouns_are_capitalised: bool = False
+    adjectives_follow_articles: bool = False
 
 
 def leaning_on(starts: str, within: str) -> Callable[[str, str], bool]:

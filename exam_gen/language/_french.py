@@ -207,7 +207,7 @@ FRENCH_MODULE = ExamLanguage(
         r"|par exemple|notamment|et|ou|mais|car|or|note|attention|astuce|avertissement|remarque|voir|voyez|veuillez"
         r"|son|sa|ses|leurs?|d['’]autres|certaine?s|plusieurs|quelques|les deux|le premier|le second|la première"
         r"|le dernier"
-        r"|en effet|de même|pour cela|dans ce cas|si vous|si c['’]est|\w+ez|oui|non",
+        r"|en effet|de même|pour cela|dans ce cas|si vous|si c['’]est|\w+ez|\w{2,}(?:er|ir|dre|tre)|oui|non",
         r"voir|voyez|section|chapitre|figure|tableau|annexe|ci-dessus|ci-dessous|suivante?s?|précédente?s?|cette?"
         r"|ces|ceci"
         r"|cela|celui-ci|celle-ci|ceux-ci|nous|notre|nos|vous|votre|vos|je|mon|mes|mentionnée?s?|décrite?s?|cliquez"

@@ -152,6 +152,8 @@ _MODEL = "morphmodel_ger.pgz"
 """HanTa's model of German."""
 _NOUNS = frozenset({"NN", "NE", "TRUNC"})
 """Tags of nouns and names (STTS)."""
+_DETERMINERS = frozenset({"ART", "APPRART", "PPOSAT", "PDAT", "PIAT"})
+"""Tags of words after which adjectives have weak or mixed endings."""
 _EMPTY = frozenset(
     """beispiel beispiele fall fälle ding dinge art arten weise mal teil teile sache sachen form formen person
     leute wert
@@ -162,14 +164,21 @@ _EMPTY = frozenset(
 
 
 def _runs(sentence: str) -> list[list[Token]]:
-    """The runs of adjectives and nouns that end in a noun."""
-    runs = []
+    """The runs of adjectives and nouns that end in a noun; an adjective after an article has an ending of its own.
+
+    Such an adjective is left out: "das offene Tor" gives "Tor", because "offene Tor" is no answer.
+    """
+    runs, before = [], ""
     for inside, found in groupby(tokens(sentence, _MODEL), key=lambda one: one.tag in {*_NOUNS, "ADJ(A)", "CARD"}):
-        run = list(found) if inside else []
-        while run and run[-1].tag not in _NOUNS:
-            run.pop()
-        if run:
-            runs.append(run)
+        run = list(found)
+        if inside:
+            while run and run[-1].tag not in _NOUNS:
+                run.pop()
+            while run and run[0].tag == "ADJ(A)" and before in _DETERMINERS:
+                run.pop(0)
+            runs += [run] if run else []
+        else:
+            before = run[-1].tag
     return runs
 
 
@@ -297,5 +306,6 @@ GERMAN_MODULE = ExamLanguage(
     phrases=_phrases,
     names_thing=_names_thing,
     nouns_are_capitalised=True,
+    adjectives_follow_articles=True,
 )
 """What is known of German, of which the tagger tells the parts of speech."""

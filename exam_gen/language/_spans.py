@@ -77,6 +77,7 @@ def _is_prose_in(sentence: str, code: str) -> bool:
         and (not spaced or len(sentence.split()) >= LEAST_WORDS)
         and sentence.rstrip("\"')]»”“」』）")[-1:] in {".", "。", "।", "۔"}
         and not sentence[0].islower()
+        and sentence.count("(") == sentence.count(")")
         and letters / len(sentence) >= (0.8 if spaced else 0.7)
         and not _CODE_LIKE.search(sentence)
     )
@@ -144,8 +145,9 @@ def key_span(sentence: str, key: str, code: str = ENGLISH) -> KeySpan:
 
     A key that is a found span with an article loses the article, so that other spans can stand beside it.
     """
-    first, _, rest = key.partition(" ")
-    bare = rest.lstrip() if first.lower() in exam_language(code).articles and rest.strip() else key
+    language, (first, _, rest) = exam_language(code), key.partition(" ")
+    bound = language.adjectives_follow_articles and " " in rest.strip()
+    bare = rest.lstrip() if first.lower() in language.articles and rest.strip() and not bound else key
     for span in spans(sentence, code):
         if span.text in {key, bare}:
             return span

@@ -298,7 +298,7 @@ def test_the_sentences_of_a_paragraph_are_found(code: str) -> None:
         (
             "de",
             "Der alte Leuchtturm von Husum wurde am 3. März 1902 für 12.500 Euro gebaut.",
-            {"alte Leuchtturm", "3. März 1902", "12.500 Euro"},
+            {"Leuchtturm", "3. März 1902", "12.500 Euro"},
         ),
         (
             "fr",
