@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from exam_gen.language._known_languages import MODULES
+from exam_gen.language import _known_languages as known
 from exam_gen.rules._catalogue import RULE_KINDS, Reads
 from examcore import ENGLISH, Question, counted, language_named
 from examcore.page import joined
@@ -27,7 +27,7 @@ def language_notice(questions: Sequence[Question]) -> str:
     asked = [one for one in questions if one.language != ENGLISH]
     languages = joined([f"{count} in {language_named(code).name}" for code, count in others.items()])
     parts = [f"the rules {joined(_rules('English'))} read English alone"]
-    if unknown := [code for code in others if code not in MODULES]:
+    if unknown := [code for code in others if code not in known.MODULES]:
         names = _names(unknown)
         parts.append(f"{joined(_rules('known languages'))} know no words of {names}, whose prompts are in English")
     if unlabelled := sum(not any(one.labels.values()) for one in asked):

@@ -24,8 +24,15 @@ PEOPLE_VERSION = "people-1"
 
 
 def version_in(version: str, code: str) -> str:
-    """The name under which a prompt's version is stored: `question-1` in English, `question-de-1` in German."""
-    return version if code == ENGLISH else f"{version.rpartition('-')[0]}-{exam_language(code).prompts.version}"
+    """The name under which a prompt's version is stored: `question-1` in English, `question-de-1` in German.
+
+    People's own questions have no prompt, in no language.
+    """
+    return (
+        version
+        if code == ENGLISH or version == PEOPLE_VERSION
+        else f"{version.rpartition('-')[0]}-{exam_language(code).prompts.version}"
+    )
 
 
 def subject_of(title: str, code: str = ENGLISH) -> str:

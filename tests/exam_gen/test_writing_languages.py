@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from exam_gen import WritingSettings, WrittenExam, question_prompt, write_screened
+from exam_gen import AnsweredQuestion, WritingSettings, WrittenExam, question_prompt, write_screened
 from exam_gen._prompts import gap_question_prompt, subject_of, version_in, wording_prompt, wrong_answers_prompt
 from exam_gen.language._known_languages import MODULES, exam_language
 from exam_gen.language._reply_language import foreign
@@ -163,6 +163,7 @@ def test_versions_name_the_language() -> None:
     assert version_in("question-1", "de") == "question-de-1"
     assert version_in("wording-2", "ja") == "wording-ja-1"
     assert version_in("answer-3", "it") == "answer-any-1"
+    assert version_in("people-1", "de") == "people-1"
 
 
 def test_a_corpus_of_two_languages_gives_questions_in_both() -> None:
@@ -228,6 +229,17 @@ def test_questions_can_be_asked_in_another_language_than_that_of_the_documents()
         assert question.answer.endswith("Euro")
         assert "dollars" in question.context
         assert question.metadata["prompt"] == "question-de-1"
+
+
+def test_people_s_own_questions_join_in_their_language() -> None:
+    chunks = corpus("de")
+    own = AnsweredQuestion("Was zahlt man in Bergen für einen Platz am Kai?", "284 Euro", [chunks[2]])
+    with ReplyStore(":memory:") as replies:
+        written = write_screened(
+            chunks, HarbourWriter("de"), WritingSettings(questions=2), seed=1, replies=replies, people=[own]
+        )
+    found = [one for one in written.questions if one.metadata["prompt"] == "people-1"]
+    assert [(one.stem, one.answer, one.language) for one in found] == [(own.text, "284 Euro", "de")]
 
 
 def test_the_prompt_for_another_language_shows_sentences_in_that_of_the_documents() -> None:
