@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from exam_gen.language._known_languages import exam_language
@@ -212,6 +213,8 @@ def _fault(stem: str, title: str, code: str) -> str | None:
         "stem has more than one answer": language.open_ended.search(stem),
     }
     found = next((reason for reason, there in faults.items() if there), None)
+    if found is None and code != ENGLISH and normalized(stem) in _examples(code):
+        return "stem repeats an example of its prompt"
     if found is None and title.strip().endswith(("?", "？")):
         asked, titled = _stems(stem, code), _stems(title, code)
         if len(asked & titled) > 0.7 * len(asked):
@@ -219,6 +222,14 @@ def _fault(stem: str, title: str, code: str) -> str | None:
         if not names_subject(stem, title, code):
             return "stem does not name its subject"
     return found
+
+
+@cache
+def _examples(code: str) -> frozenset[str]:
+    """The questions that the prompts of a language show, which a small model may give back."""
+    prompts = exam_language(code).prompts
+    asked = [*(one[2] for one in prompts.question_examples), *(one[3] for one in prompts.gap_examples)]
+    return frozenset(map(normalized, asked))
 
 
 def leaks(stem: str, key: str, code: str = ENGLISH) -> bool:

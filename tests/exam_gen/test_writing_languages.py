@@ -9,6 +9,7 @@ import pytest
 
 from exam_gen import AnsweredQuestion, WritingSettings, WrittenExam, question_prompt, write_screened
 from exam_gen._prompts import gap_question_prompt, subject_of, version_in, wording_prompt, wrong_answers_prompt
+from exam_gen.language import _stems
 from exam_gen.language._known_languages import MODULES, exam_language
 from exam_gen.language._reply_language import foreign
 from exam_gen.language._spans import sentences, spans
@@ -270,7 +271,8 @@ def test_a_run_without_a_language_stores_none() -> None:
 
 
 @pytest.mark.parametrize("code", sorted(MODULES.keys() - {"en"}))
-def test_the_examples_of_a_language_pass_its_own_checks(code: str) -> None:
+def test_the_examples_of_a_language_pass_its_own_checks(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_stems, "_examples", lambda _code: frozenset())
     for title, sentence, question, answer in MODULES[code].prompts.question_examples:
         label = MODULES[code].prompts.answer
         read = read_question(f"{question}\n{label} {answer}", title=title, sentence=sentence, code=code)
@@ -280,6 +282,15 @@ def test_the_examples_of_a_language_pass_its_own_checks(code: str) -> None:
         assert len(wrong.split(";")) == 4
         assert foreign(f"{question} {wrong}", code) is None
         assert not leaks(question, key, code)
+
+
+@pytest.mark.parametrize("code", sorted(MODULES.keys() - {"en"}))
+def test_a_reply_that_gives_an_example_back_is_dropped(code: str) -> None:
+    title, sentence, question, answer = MODULES[code].prompts.question_examples[1]
+    raw = f"{question}\n{MODULES[code].prompts.answer} {answer}"
+    assert (
+        read_question(raw, title=title, sentence=sentence, code=code).reason == "stem repeats an example of its prompt"
+    )
 
 
 @pytest.mark.parametrize("code", MODULES)
