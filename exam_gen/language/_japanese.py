@@ -175,7 +175,9 @@ def _phrases(sentence: str) -> list[FoundSpan]:
 JAPANESE_MODULE = ExamLanguage(
     code="ja",
     prompts=_PROMPTS,
-    question_word=re.compile(r"何|なに|どの|どれ|どこ|どちら|どんな|どう|いつ|誰|だれ|なぜ|いくつ|いくら"),
+    question_word=re.compile(
+        r"何|なに|なん(?=です|の|で|と)|は[？?]$|どの|どれ|どこ|どちら|どんな|どう|いつ|誰|だれ|なぜ|いくつ|いくら"
+    ),
     first_person=re.compile(r"私|僕|俺|我々|あなた"),
     mentions_text=re.compile(rf"{_THIS}{_TEXT}|(?:本文|文章|文中)[でに]|{GAP}"),
     open_ended=re.compile(r"例を(?:一つ)?(?:挙げ|あげ)|例は何|主な(?:目的|特徴|利点)は何|重要性は何"),

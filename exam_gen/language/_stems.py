@@ -43,7 +43,8 @@ def read_question(raw: str, *, title: str, sentence: str, code: str = ENGLISH, s
     reply.
     """
     prompts = exam_language(code).prompts
-    asked, _, answered = raw.strip().removeprefix(prompts.question).partition("\n")
+    line = raw.strip().removeprefix(prompts.question)
+    asked, _, answered = line.partition("\n" if code == ENGLISH or "\n" in line else prompts.answer)
     answer = answered.strip().split("\n")[0].removeprefix(prompts.answer)
     crossing = source not in {"", code}
     key = find_answer(answer, sentence, code) or (bare_answer(answer) if crossing else "")

@@ -293,6 +293,12 @@ def test_a_reply_that_gives_an_example_back_is_dropped(code: str) -> None:
     )
 
 
+def test_question_and_answer_may_share_a_line() -> None:
+    raw = "港長は船の名前をどこに書きますか？ 答え： 帳簿"
+    read = read_question(raw, title="横浜の港長", sentence="港長は船の名前を帳簿に書く。", code="ja")
+    assert read == ("港長は船の名前をどこに書きますか？", "帳簿", None)
+
+
 @pytest.mark.parametrize("code", MODULES)
 def test_prompts_are_in_their_language(code: str) -> None:
     prompts = [
