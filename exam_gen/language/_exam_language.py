@@ -40,8 +40,9 @@ class WriterPrompts:
 
     Labels stand before the parts of a prompt, their colon included. Examples are about things that corpora seldom treat
     and hold no personal names, because a small model copies from them; those of two languages are translations of each
-    other, so that a question in one can be asked for about a sentence in the other; `crossing` then says so. What
-    `completion` and `about` take stands in braces.
+    other, so that a question in one can be asked for about a sentence in the other; `crossing` then says so. Of gaps
+    the plainest example is the last: a small model gives back an odd one (in German four times in eight, then never).
+    What `completion` and `about` take stands in braces.
     """
 
     version: str

@@ -72,18 +72,6 @@ _PROMPTS = WriterPrompts(
     ),
     gap_examples=(
         (
-            "Moteurs asynchrones",
-            f"Un moteur asynchrone absorbe {GAP} au démarrage.",
-            "six fois son courant nominal",
-            "Quel courant un moteur asynchrone absorbe-t-il au démarrage ?",
-        ),
-        (
-            "tar",
-            f"Si l'option -f est omise, tar écrit l'archive sur {GAP}.",
-            "la sortie standard",
-            "Où tar écrit-il l'archive si l'option -f est omise ?",
-        ),
-        (
             "Hivernage des abeilles",
             f"La colonie survit au froid parce que {GAP} forment une grappe autour de la reine.",
             "les ouvrières",
@@ -100,6 +88,18 @@ _PROMPTS = WriterPrompts(
             f"Un locataire qui part sans préavis doit {GAP} de loyer.",
             "deux mois",
             "Combien de loyer doit en Ontario un locataire qui part sans préavis ?",
+        ),
+        (
+            "Moteurs asynchrones",
+            f"Un moteur asynchrone absorbe {GAP} au démarrage.",
+            "six fois son courant nominal",
+            "Quel courant un moteur asynchrone absorbe-t-il au démarrage ?",
+        ),
+        (
+            "tar",
+            f"Si l'option -f est omise, tar écrit l'archive sur {GAP}.",
+            "la sortie standard",
+            "Où tar écrit-il l'archive si l'option -f est omise ?",
         ),
     ),
     wording_examples=(

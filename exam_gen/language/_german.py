@@ -67,18 +67,6 @@ _PROMPTS = WriterPrompts(
     ),
     gap_examples=(
         (
-            "Asynchronmotoren",
-            f"Ein Asynchronmotor nimmt beim Anlaufen {GAP} auf.",
-            "das Sechsfache seines Nennstroms",
-            "Wie viel Strom nimmt ein Asynchronmotor beim Anlaufen auf?",
-        ),
-        (
-            "tar",
-            f"Wird die Option -f weggelassen, schreibt tar das Archiv in {GAP}.",
-            "die Standardausgabe",
-            "Wohin schreibt tar das Archiv, wenn die Option -f weggelassen wird?",
-        ),
-        (
             "Überwinterung der Bienen",
             f"Das Volk übersteht die Kälte, weil {GAP} eine Traube um die Königin bilden.",
             "die Arbeiterinnen",
@@ -95,6 +83,18 @@ _PROMPTS = WriterPrompts(
             f"Ein Mieter, der ohne Kündigung auszieht, schuldet {GAP}.",
             "zwei Monatsmieten",
             "Wie viel Miete schuldet in Ontario ein Mieter, der ohne Kündigung auszieht?",
+        ),
+        (
+            "Asynchronmotoren",
+            f"Ein Asynchronmotor nimmt beim Anlaufen {GAP} auf.",
+            "das Sechsfache seines Nennstroms",
+            "Wie viel Strom nimmt ein Asynchronmotor beim Anlaufen auf?",
+        ),
+        (
+            "tar",
+            f"Wird die Option -f weggelassen, schreibt tar das Archiv in {GAP}.",
+            "die Standardausgabe",
+            "Wohin schreibt tar das Archiv, wenn die Option -f weggelassen wird?",
         ),
     ),
     wording_examples=(

@@ -74,18 +74,6 @@ _PROMPTS = WriterPrompts(
     ),
     gap_examples=(
         (
-            "Motores de inducción",
-            f"Un motor de inducción consume {GAP} al arrancar.",
-            "seis veces su corriente nominal",
-            "¿Cuánta corriente consume un motor de inducción al arrancar?",
-        ),
-        (
-            "tar",
-            f"Si se omite la opción -f, tar escribe el archivo en {GAP}.",
-            "la salida estándar",
-            "¿Dónde escribe tar el archivo si se omite la opción -f?",
-        ),
-        (
             "Invernada de las abejas",
             f"La colonia sobrevive al frío porque {GAP} forman un racimo alrededor de la reina.",
             "las obreras",
@@ -102,6 +90,18 @@ _PROMPTS = WriterPrompts(
             f"Un inquilino que se va sin preaviso debe {GAP} de alquiler.",
             "dos meses",
             "¿Cuánto alquiler debe en Ontario un inquilino que se va sin preaviso?",
+        ),
+        (
+            "Motores de inducción",
+            f"Un motor de inducción consume {GAP} al arrancar.",
+            "seis veces su corriente nominal",
+            "¿Cuánta corriente consume un motor de inducción al arrancar?",
+        ),
+        (
+            "tar",
+            f"Si se omite la opción -f, tar escribe el archivo en {GAP}.",
+            "la salida estándar",
+            "¿Dónde escribe tar el archivo si se omite la opción -f?",
         ),
     ),
     wording_examples=(
