@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -68,17 +69,22 @@ def _split_in(paragraph: str, code: str) -> list[str]:
     return [paragraph[start:end].strip() for start, end in pairwise(cuts) if start < end]
 
 
+_ENDS = frozenset(".。।۔։")
+"""Full stops of the world's scripts; Thai has none."""
+
+
 def _is_prose_in(sentence: str, code: str) -> bool:
     """Whether a sentence is one of prose, going by its length, its end and its letters, in any script."""
-    letters = sum(character.isalpha() or character in " ー々" for character in sentence)
-    spaced = language_named(code).spaced
+    language = language_named(code)
+    letters = sum(one.isalpha() or one in " ー々" or unicodedata.category(one)[0] == "M" for one in sentence)
+    ended = sentence.rstrip("\"')]»”“」』）")[-1:] in _ENDS
     return (
         50 <= text_width(sentence) <= 320
-        and (not spaced or len(sentence.split()) >= LEAST_WORDS)
-        and sentence.rstrip("\"')]»”“」』）")[-1:] in {".", "。", "।", "۔"}
+        and (not language.spaced or len(sentence.split()) >= LEAST_WORDS)
+        and (ended or not (language.spaced or language.segmenter))
         and not sentence[0].islower()
         and sentence.count("(") == sentence.count(")")
-        and letters / len(sentence) >= (0.8 if spaced else 0.7)
+        and letters / len(sentence) >= (0.8 if language.spaced else 0.7)
         and not _CODE_LIKE.search(sentence)
     )
 

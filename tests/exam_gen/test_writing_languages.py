@@ -321,6 +321,13 @@ def test_the_sentences_of_a_paragraph_are_found(code: str) -> None:
     assert "".join(found).replace(" ", "") in SAMPLES[code].replace(" ", "")
 
 
+def test_sentences_are_found_in_scripts_with_marks_above_letters_and_with_other_full_stops_or_none() -> None:
+    hindi = "बंदरगाह का प्रमुख हर सुबह पहले जहाज़ों के आने से पहले बड़ा फाटक खोलता है।"
+    thai = "นายท่าเรือเปิดประตูใหญ่ทุกเช้าก่อนที่เรือลำแรกจะเข้ามาและจดชื่อเรือลงในสมุด"
+    assert sentences(hindi, "hi") == [hindi]
+    assert sentences(thai, "th") == [thai]
+
+
 @pytest.mark.parametrize(
     ("code", "sentence", "keys"),
     [
