@@ -178,14 +178,18 @@ def _code(sentence: str) -> list[FoundSpan]:
     return found
 
 
-_IN_MARKS = re.compile(r"[„“«「『]\s?([A-Za-z_./-][\w./-]{1,35}(?: [\w./-]{1,20})?)\s?[“”»」』]")
+_IN_MARKS = re.compile(r"[„“«「『]\s?([A-Za-z\d_./-][A-Za-z\d_./-]*(?: [A-Za-z\d_./-]+)?)\s?[“”»」』]")
+_CODE = re.compile(r"[\d_./-]|^[a-z]+$")
+"""What tells code from the title of a section, in the same quotes."""
 
 
 def _marked_off(code: str) -> Callable[[str], list[FoundSpan]]:
-    """The finder of Latin words in the quotes of other languages than English."""
+    """The finder of code in the quotes of other languages than English."""
     if code == ENGLISH:
         return lambda _sentence: []
-    return lambda text: [FoundSpan(one[1], code_kind(one[1]), one.start(1)) for one in _IN_MARKS.finditer(text)]
+    return lambda text: [
+        FoundSpan(one[1], code_kind(one[1]), one.start(1)) for one in _IN_MARKS.finditer(text) if _CODE.search(one[1])
+    ]
 
 
 def code_kind(text: str) -> str:

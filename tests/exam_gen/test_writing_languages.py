@@ -357,6 +357,12 @@ def test_spans_are_found_by_rule(code: str, sentence: str, keys: set[str]) -> No
     assert keys <= {one.text for one in spans(sentence, code)}
 
 
+def test_code_in_quotes_is_told_from_a_title_in_quotes() -> None:
+    sentence = "La orden «apt-get source» y el capítulo «El gran puerto» nombran el fichero «/etc/fstab» y «tar»."
+    found = {one.text for one in spans(sentence, "es") if one.kind.startswith("code")}
+    assert found == {"apt-get source", "/etc/fstab", "tar"}
+
+
 @pytest.mark.parametrize(
     ("code", "sentence", "item", "single"),
     [
