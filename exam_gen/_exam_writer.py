@@ -21,16 +21,17 @@ from exam_gen._prompts import (
     question_prompt,
     questions_prompt,
     questions_schema,
+    version_in,
 )
 from exam_gen._writing_settings import WritingMaterial, WritingSettings
 from exam_gen.drafting._corpus_distractors import KeyWithDistractors, candidates, choose, hides
 from exam_gen.drafting._drafts import AnsweredQuestion, Draft, people_drafts
 from exam_gen.drafting._facts import Fact
 from exam_gen.drafting._json_questions import TOKENS, read_drafts
-from exam_gen.drafting._model_distractors import wants_writing, written_answers
+from exam_gen.drafting._model_distractors import AskedKey, wants_writing, written_answers
 from exam_gen.drafting._round_trip import round_trip
 from exam_gen.drafting._subjects import is_about
-from exam_gen.drafting._verification import VerificationCase, Verifier
+from exam_gen.drafting._verification import VerificationCase, VerificationResult, Verifier
 from exam_gen.drafting._wordings import (
     KEYWORDS,
     KIND,
@@ -42,13 +43,16 @@ from exam_gen.drafting._wordings import (
     spread_over,
     wordings,
 )
+from exam_gen.language._known_languages import exam_language
 from exam_gen.language._spans import key_span
 from exam_gen.language._stems import DraftStem, echoes, read_question, read_stem, unfit
 from exam_gen.rules._rule import BEYOND, Check
-from examcore import CachedLanguageModel, Chunk, Dropped, NoReply, Prompt, Query, Question, counted, overlap
+from examcore import ENGLISH, CachedLanguageModel, Chunk, Dropped, NoReply, Prompt, Query, Question, counted, overlap
 
 ANSWERED_OTHERWISE = "the passage is read to another answer"
 TOO_FEW = "fewer than three wrong answers"
+WRONG_IN = "wrong answers are in"
+"""The language that they are in, and the one wanted, follow."""
 FEWEST_WRONG = 5
 """Wrong answers below which the model is asked for more: verification leaves out one in three."""
 TEMPERATURES = (0.0, 0.8)
@@ -81,18 +85,23 @@ def _wants_more(draft: Draft, corpus: Sequence[str], written: list[str] | NoRepl
     return few or (written is None and wants_writing(draft.fact.span.kind))
 
 
+def _asked_key(draft: Draft) -> AskedKey:
+    return AskedKey(draft.stem, draft.fact.span.text, draft.fact.span.sentence, draft.fact.language)
+
+
 def _as_asked(draft: Draft) -> Wordings:
     """A person's own question as its only wording."""
     (text,) = draft.queries
-    return Wordings((Wording(text, overlap(text, f"{draft.fact.chunk.title} {draft.fact.chunk.text}")),))
+    fact = draft.fact
+    return Wordings((Wording(text, overlap(text, f"{fact.chunk.title} {fact.chunk.text}", fact.language)),))
 
 
-def _queries(worded: Sequence[Wording], seed: int) -> tuple[Query, ...]:
+def _queries(worded: Sequence[Wording], seed: int, code: str) -> tuple[Query, ...]:
     """The queries of a question: these wordings, and the keywords and a mistyped form of each."""
     texts = [one.text for one in worded]
     return (
         *(Query(KIND, text) for text in texts),
-        *(Query(KEYWORDS, keywords(text)) for text in texts),
+        *(Query(KEYWORDS, keywords(text, code)) for text in texts),
         *(Query(TYPOS, mistyped(text, seed)) for text in texts),
     )
 
@@ -107,7 +116,9 @@ def _case(draft: Draft) -> VerificationCase:
     chunk, key = draft.fact.chunk, draft.fact.span
     judged, loose = draft.version != COMPLETION_VERSION, not key.kind.startswith("number")
     statement = "" if judged else draft.fact.gapped
-    return VerificationCase(chunk.title, chunk.text, draft.stem, key.text, draft.wrong, judged, loose, statement)
+    return VerificationCase(
+        chunk.title, chunk.text, draft.stem, key.text, draft.wrong, judged, loose, statement, draft.fact.language
+    )
 
 
 class ExamWriter:
@@ -142,8 +153,9 @@ class ExamWriter:
         """Ask about each chunk, once, for several questions with all that belongs to them."""
         count = self._settings.per_chunk
         self._tell("asking", f"asking about {counted(len(batch), 'passage')}")
+        own = self._settings.language
         texts = self._model.replies(
-            [questions_prompt(chunk.title, chunk.text, count) for chunk in batch],
+            [questions_prompt(chunk.title, chunk.text, count, own or chunk.language) for chunk in batch],
             max_tokens=count * TOKENS,
             seed=self._seed,
             schema=questions_schema(count),
@@ -153,7 +165,7 @@ class ExamWriter:
             if isinstance(raw, NoReply):
                 self.dropped.append(Dropped(f"no reply: {raw.reason}", "", chunk.id))
                 continue
-            found, dropped = read_drafts(raw, chunk)
+            found, dropped = read_drafts(raw, chunk, own)
             drafts += found[:count]
             self.dropped += dropped
         self._verified(drafts)
@@ -174,7 +186,9 @@ class ExamWriter:
         again = [fact for fact in again if fact.span.sentence not in done]
         completed = sum(one.version == COMPLETION_VERSION for one in self.passed)
         room = int(self._settings.completions * self._settings.questions) - completed
-        stems = [(fact, completion_stem(fact.chunk.title, fact.gapped)) for fact in again[: max(room, 0)]]
+        stems = [
+            (fact, completion_stem(fact.chunk.title, fact.gapped, fact.language)) for fact in again[: max(room, 0)]
+        ]
         self._verified([Draft(fact, stem, fact.gapped, COMPLETION_VERSION) for fact, stem in stems])
 
     def finished(self) -> list[Question]:
@@ -192,14 +206,18 @@ class ExamWriter:
         ]
         of_facts = spread_over([one.fact for one in own], self._settings.overlap)
         of_passages = spread_over([one.passage for one in own], self._settings.overlap)
-        queries = [_queries(two, self._seed) for two in map(operator.add, of_facts, of_passages)]
+        both = map(operator.add, of_facts, of_passages)
+        queries = [_queries(two, self._seed, one.fact.language) for two, (_, one) in zip(both, ends, strict=True)]
         for (reason, draft), asked in zip(ends, queries, strict=True):
             if reason is not None:
                 question = replace(self._question(draft, draft.wrong[:3]), queries=asked)
                 self.dropped.append(Dropped(reason, draft.raw, draft.fact.chunk.id, question))
         kept = self.passed[:wanted]
         # Where nothing is known of closed-book likelihoods all are tied, and lengths alone are balanced.
-        items = [KeyWithDistractors(d.fact.span.text, d.verdict.closed or 0.0, d.verdict.options) for d in kept]
+        items = [
+            KeyWithDistractors(d.fact.span.text, d.verdict.closed or 0.0, d.verdict.options, d.fact.language)
+            for d in kept
+        ]
         triples = choose(items, seed=self._seed)
         questions = [
             replace(self._question(draft, wrong), queries=asked)
@@ -221,22 +239,29 @@ class ExamWriter:
 
         def read(fact: Fact, raw: str) -> tuple[Fact, DraftStem]:
             sentence = fact.span.sentence
-            asked = read_question(raw, title=fact.chunk.title, sentence=sentence)
-            own = replace(fact, span=key_span(sentence, asked.key))
-            if unfit(asked.key, sentence) is None:
+            code, source = fact.language, fact.chunk.language
+            asked = read_question(raw, title=fact.chunk.title, sentence=sentence, code=code, source=source)
+            own = replace(fact, span=key_span(sentence, asked.key, source))
+            if unfit(asked.key, sentence, code) is None:
                 chosen.setdefault(sentence, own)
             return own, asked
 
-        prompts = {fact: question_prompt(fact.chunk.title, fact.span.sentence) for fact in batch}
-        return self._drafted(prompts, ("\n\n", "\nTopic"), QUESTION_VERSION, read), chosen
+        prompts = {
+            one: question_prompt(one.chunk.title, one.span.sentence, one.language, one.chunk.language) for one in batch
+        }
+        topics = [exam_language(code).prompts.topic for code in dict.fromkeys(one.language for one in batch)]
+        stop = ("\n\n", *(f"\n{topic.rstrip(' :：')}" for topic in topics))
+        return self._drafted(prompts, stop, QUESTION_VERSION, read), chosen
 
     def _asked_for_gaps(self, batch: Sequence[Fact]) -> list[Draft]:
         """The model's questions for the keys of the facts, from their sentences with a gap."""
 
         def read(fact: Fact, raw: str) -> tuple[Fact, DraftStem]:
-            return fact, read_stem(raw, fact.span.text, title=fact.chunk.title, sentence=fact.span.sentence)
+            code, source = fact.language, fact.chunk.language
+            key, sentence = fact.span.text, fact.span.sentence
+            return fact, read_stem(raw, key, title=fact.chunk.title, sentence=sentence, code=code, source=source)
 
-        prompts = {one: gap_question_prompt(one.chunk.title, one.gapped, one.span.text) for one in batch}
+        prompts = {one: gap_question_prompt(one.chunk.title, one.gapped, one.span.text, one.language) for one in batch}
         return self._drafted(prompts, ("\n",), GAP_VERSION, read)
 
     def _drafted(
@@ -249,10 +274,11 @@ class ExamWriter:
         """A draft of each fact: the likeliest reply or, where that is none, one that is drawn."""
         drafts: list[Draft] = []
         left = list(prompts)
+        room = self._settings.max_tokens * (1 if all(fact.language == ENGLISH for fact in left) else 2)
         for number, temperature in enumerate(TEMPERATURES):
             texts = self._model.replies(
                 [prompts[fact] for fact in left],
-                max_tokens=self._settings.max_tokens,
+                max_tokens=room,
                 stop=stop,
                 seed=self._seed + number,
                 temperature=temperature,
@@ -288,7 +314,7 @@ class ExamWriter:
                 self._drop(again, draft)
                 continue
             reason = verdict.reason
-            if reason is None and not hides(draft.fact.span.text, [option.text for option in verdict.options]):
+            if reason is None and not self._hides(draft.fact, verdict):
                 reason = MARKED
             beside = sum(one.fact.chunk == draft.fact.chunk for one in self.passed)
             if reason is None and beside >= self._settings.per_chunk and draft.version != PEOPLE_VERSION:
@@ -339,7 +365,8 @@ class ExamWriter:
         asked, drafts = drafts, []
         for one in asked:
             own = one.version in {PEOPLE_VERSION, COMPLETION_VERSION}
-            if own or is_about(one.stem, one.fact.chunk, self._material.common):
+            crossing = one.fact.language != one.fact.chunk.language
+            if own or crossing or is_about(one.stem, one.fact.chunk, self._material.common):
                 drafts.append(one)
             else:
                 self._drop(DETAIL, one)
@@ -361,14 +388,20 @@ class ExamWriter:
         spans, most = self._material.pool, self._settings.candidates
         corpus = {one: candidates(one.fact, one.stem, spans, count=most, seed=self._seed) for one in drafts}
         written: dict[Draft, list[str] | NoReply] = {one: list(one.wrong) for one in drafts if one.wrong}
+        strange: dict[Draft, str] = {}
         # Asked again, for other answers, where corpus and model together have too few.
         for number, temperature in enumerate(WRONG_TEMPERATURES):
             wanting = [one for one in drafts if _wants_more(one, corpus[one], written.get(one))]
-            asked = [(one.stem, one.fact.span.text, one.fact.span.sentence) for one in wanting]
+            asked = [_asked_key(one) for one in wanting]
             replies = written_answers(asked, self._model, seed=self._seed + number, temperature=temperature)
-            for one, texts in zip(wanting, replies, strict=True):
-                before = written.get(one)
-                written[one] = [*before, *texts] if isinstance(before, list) and isinstance(texts, list) else texts
+            for one, reply in zip(wanting, replies, strict=True):
+                if isinstance(reply, NoReply):
+                    written[one] = reply
+                    continue
+                before = written.get(one, [])
+                written[one] = [*(before if isinstance(before, list) else []), *reply.texts]
+                if reply.foreign:
+                    strange[one] = f"{WRONG_IN} {reply.foreign}"
         ready = []
         for draft in drafts:
             own = written.get(draft, [])
@@ -378,11 +411,12 @@ class ExamWriter:
             count = max(most - len(own), 0)
             found = candidates(draft.fact, draft.stem, spans, count=count, seed=self._seed) if own else corpus[draft]
             wrong = list({text.lower(): text for text in [*own, *found]}.values())
-            hint = echoes(draft.stem, draft.fact.span.text)
-            alike = [text for text in wrong if hint <= echoes(draft.stem, text)]
+            code = draft.fact.language
+            hint = echoes(draft.stem, draft.fact.span.text, code)
+            alike = [text for text in wrong if hint <= echoes(draft.stem, text, code)]
             full = draft._replace(wrong=tuple(alike[: self._settings.candidates]))
             if len(alike) < 3:
-                self._worded.append((TOO_FEW if len(wrong) < 3 else ECHOES, full))
+                self._worded.append((strange.get(draft, TOO_FEW) if len(wrong) < 3 else ECHOES, full))
                 continue
             question = self._question(full, full.wrong[:3])
             fault = next((fault for rule in self._filters[:-1] if (fault := rule(question))), None)
@@ -391,6 +425,10 @@ class ExamWriter:
             else:
                 self._drop(fault, full)
         return ready
+
+    @staticmethod
+    def _hides(fact: Fact, verdict: VerificationResult) -> bool:
+        return hides(fact.span.text, [option.text for option in verdict.options], fact.language)
 
     def _tell(self, step: str, doing: str) -> None:
         self._model.step = self._verifier.model.step = step
@@ -409,8 +447,8 @@ class ExamWriter:
         metadata: dict[str, object] = {
             "model": self._model.name,
             "verifier": self._verifier.model.name,
-            "prompt": draft.version,
-            "verification": self._verifier.version,
+            "prompt": version_in(draft.version, draft.fact.language),
+            "verification": version_in(self._verifier.version, draft.fact.language),
             "seed": self._seed,
             "title": chunk.title,
             "evidence": draft.fact.span.sentence,
@@ -421,7 +459,7 @@ class ExamWriter:
             "closed_book": found.closed,
             "judgment": found.judgment,
             **({"read_back": draft.back.answer, "agreement": round(draft.back.agreement, 4)} if draft.back else {}),
-            "wording": WORDING_VERSION,
+            "wording": version_in(WORDING_VERSION, draft.fact.language),
             **({"letters": list(found.letters)} if found.letters else {}),
         }
-        return question_about(chunk, draft.stem, (draft.fact.span.text, *wrong), 0, metadata)
+        return question_about(chunk, draft.stem, (draft.fact.span.text, *wrong), 0, metadata, draft.fact.language)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from exam_gen.language import _known_languages as known
 from exam_gen.rules._catalogue import RULE_KINDS, Reads
-from exam_gen.rules._checks import CATCH_ALLS
 from examcore import ENGLISH, Question, counted, language_named
 from examcore.page import joined
 
@@ -26,12 +26,10 @@ def language_notice(questions: Sequence[Question]) -> str:
         return ""
     asked = [one for one in questions if one.language != ENGLISH]
     languages = joined([f"{count} in {language_named(code).name}" for code, count in others.items()])
-    parts = [f"the rules {joined(_rules('English'))} were written for English and find little or nothing in them"]
-    if unknown := [code for code in others if code not in CATCH_ALLS]:
-        parts.append(f"catch-all knows no wordings of {_names(unknown, 'or')}")
-    if unspaced := [code for code in others if not language_named(code).spaced]:
-        words = joined(_rules("spaced words"))
-        parts.append(f"{words} compare words between spaces, which {_names(unspaced)} text does not have")
+    parts = [f"the rules {joined(_rules('English'))} read English alone"]
+    if unknown := [code for code in others if code not in known.MODULES]:
+        names = _names(unknown)
+        parts.append(f"{joined(_rules('known languages'))} know no words of {names}, whose prompts are in English")
     if unlabelled := sum(not any(one.labels.values()) for one in asked):
         parts.append(f"{unlabelled} of them have no labels of Bloom's level or question form")
     return (
@@ -44,5 +42,5 @@ def _rules(reads: Reads) -> list[str]:
     return [name for name, kind in RULE_KINDS.items() if kind.on and kind.reads == reads]
 
 
-def _names(codes: Sequence[str], word: str = "and") -> str:
-    return joined([language_named(code).name for code in codes], word)
+def _names(codes: Sequence[str]) -> str:
+    return joined([language_named(code).name for code in codes])

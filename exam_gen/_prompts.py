@@ -1,11 +1,16 @@
-"""The prompts that write and check questions; each has a version, which is stored with every question."""
+"""The prompts that write and check questions; each has a version, which is stored with every question.
+
+`code` is the language of questions and answers; what a language says stands in its module.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 
-from examcore import Prompt, Schema
+from exam_gen.language._exam_language import WriterPrompts
+from exam_gen.language._known_languages import exam_language
+from examcore import ENGLISH, Prompt, Schema, language_named
 
 QUESTION_VERSION = "question-1"
 GAP_VERSION = "gap-1"
@@ -17,202 +22,126 @@ PAPER_VERSION = "paper-1"
 JSON_VERSION = "json-2"
 PEOPLE_VERSION = "people-1"
 
-GAP = "____"
 
-_QUESTION_SYSTEM = (
-    "You write exam questions from single facts. A question names its subject in full, keeps the conditions of the "
-    "sentence, makes sense without it and does not contain the answer. The answer is a few words copied from the "
-    "sentence."
-)
-# The examples are about things that corpora seldom treat and hold no personal names, because a small model copies from
-# them. The question comes first: a small model that has named the answer first puts it into the question.
-_QUESTION_EXAMPLES = (
-    (
-        "Induction motors",
-        "An induction motor draws six times its rated current while it starts.",
-        "How much current does an induction motor draw while it starts?",
-        "six times its rated current",
-    ),
-    (
-        "tar",
-        "If the option is omitted, tar writes the archive to standard output.",
-        "Where does tar write the archive if the option is omitted?",
-        "to standard output",
-    ),
-    (
-        "bees survive the winter",
-        "The colony survives the cold because the workers form a cluster around the queen.",
-        "What do the workers of a bee colony form to survive the cold?",
-        "a cluster around the queen",
-    ),
-)
-_ASKS = re.compile(
-    r"^(?:(?:do|does|did|is|are|was|were|can|could|will|would|should|has|have|had)\s+(?:there\s+(?:any\s+|an?\s+)?)?"
-    r"|(?:how|why|what|when|where|which|who)\s+(?:do|does|did|is|are|was|were|can|could|will|would|should)\s+)",
-    re.IGNORECASE,
-)
+def version_in(version: str, code: str) -> str:
+    """The name under which a prompt's version is stored: `question-1` in English, `question-de-1` in German.
+
+    People's own questions have no prompt, in no language.
+    """
+    return (
+        version
+        if code == ENGLISH or version == PEOPLE_VERSION
+        else f"{version.rpartition('-')[0]}-{exam_language(code).prompts.version}"
+    )
 
 
-def subject_of(title: str) -> str:
+def subject_of(title: str, code: str = ENGLISH) -> str:
     """What a title speaks of: a title that is a question loses its form, so that it is not asked again."""
     topic = title.strip()
-    return _ASKS.sub("", topic.rstrip("? ")) if topic.endswith("?") else topic.rstrip(".: ")
+    asking = topic.endswith(("?", "？"))
+    return exam_language(code).asks.sub("", topic.rstrip("?？ ")) if asking else topic.rstrip(".: ")
 
 
-def question_prompt(title: str, sentence: str) -> Prompt:
-    """Ask for a question about the fact that a sentence states, and the answer as it stands there."""
-    shown = [f"Topic: {t}\nSentence: {s}\nQuestion: {q}\nAnswer: {a}" for t, s, q, a in _QUESTION_EXAMPLES]
-    shown.append(f"Topic: {subject_of(title)}\nSentence: {sentence}")
-    return Prompt("\n\n".join(shown), system=_QUESTION_SYSTEM, reply="Question:")
+def question_prompt(title: str, sentence: str, code: str = ENGLISH, source: str = "") -> Prompt:
+    """Ask for a question about the fact that a sentence states, and the answer as it stands there.
+
+    `source`: the language of the sentence, where it is another; question and answer are then in the one asked for.
+    """
+    said = exam_language(code).prompts
+    if source not in {"", code}:
+        said = _crossing(said, exam_language(source).prompts)
+    shown = [
+        f"{said.topic} {t}\n{said.sentence} {s}\n{said.question} {q}\n{said.answer} {a}"
+        for t, s, q, a in said.question_examples
+    ]
+    shown.append(f"{said.topic} {subject_of(title, source or code)}\n{said.sentence} {sentence}")
+    return Prompt("\n\n".join(shown), system=said.question_system, reply=said.question)
 
 
-_GAP_SYSTEM = (
-    "You turn statements with a gap into questions. The question asks for what fills the gap, does not contain it, "
-    "names its subject in full and makes sense without the statement."
-)
-_GAP_EXAMPLES = (
-    (
-        "Induction motors",
-        f"An induction motor draws {GAP} while it starts.",
-        "six times its rated current",
-        "How much current does an induction motor draw while it starts?",
-    ),
-    (
-        "tar",
-        f"If the option -f is omitted, tar writes the archive to {GAP}.",
-        "standard output",
-        "Where does tar write the archive if the option -f is omitted?",
-    ),
-    (
-        "Wintering of bees",
-        f"The colony survives the cold because {GAP} form a cluster around the queen.",
-        "the workers",
-        "Which bees form a cluster around the queen when it is cold?",
-    ),
-    (
-        "Scurvy",
-        f"In 1747 a trial on board a ship showed that {GAP} cures scurvy.",
-        "citrus fruit",
-        "Which food was shown to cure scurvy in the trial of 1747?",
-    ),
-    (
-        "Tenancies in Ontario",
-        f"A tenant who leaves without notice owes {GAP} of rent.",
-        "two months",
-        "How much rent does a tenant in Ontario owe who leaves without notice?",
-    ),
-)
+def _crossing(asking: WriterPrompts, speaking: WriterPrompts) -> WriterPrompts:
+    """Prompts for questions in one language about sentences in another: examples have a sentence in that."""
+    pairs = zip(asking.question_examples, speaking.question_examples, strict=False)
+    examples = tuple((t, s, q, a) for (_, _, q, a), (t, s, _, _) in pairs)
+    return replace(
+        asking,
+        question_system=f"{asking.question_system} {asking.crossing}",
+        question_examples=examples or asking.question_examples,
+    )
 
 
-def gap_question_prompt(title: str, gapped: str, key: str) -> Prompt:
+def gap_question_prompt(title: str, gapped: str, key: str, code: str = ENGLISH) -> Prompt:
     """Ask for the question that a key answers, from the statement in which it is a gap."""
-    shown = [f"Topic: {t}\nStatement: {s}\nThe gap: {k}\nQuestion: {q}" for t, s, k, q in _GAP_EXAMPLES]
-    topic = f"Topic: {subject_of(title)}\n" if title.strip() else ""
-    shown.append(f"{topic}Statement: {gapped.strip()}\nThe gap: {key}")
-    return Prompt("\n\n".join(shown), system=_GAP_SYSTEM, reply="Question:")
+    said = exam_language(code).prompts
+    shown = [
+        f"{said.topic} {t}\n{said.statement} {s}\n{said.gap} {k}\n{said.question} {q}"
+        for t, s, k, q in said.gap_examples
+    ]
+    topic = f"{said.topic} {subject_of(title, code)}\n" if title.strip() else ""
+    shown.append(f"{topic}{said.statement} {gapped.strip()}\n{said.gap} {key}")
+    return Prompt("\n\n".join(shown), system=said.gap_system, reply=said.question)
 
 
-_WORDING_SYSTEM = (
-    "You say exam questions in plain everyday words, as a person would ask who needs the same answer. The thing that "
-    "is asked about keeps its name; all other words change."
-)
-# Close in meaning, far in words: looser examples make a small model ask for something else.
-_WORDING_EXAMPLES = (
-    (
-        "How much current does an induction motor draw while it starts?",
-        "how many amps does an AC motor pull when switched on?",
-    ),
-    (
-        "Where does tar write the archive if the option -f is omitted?",
-        "tar without a file name, where does the output go?",
-    ),
-    ("What do the workers of a bee colony form to survive the cold?", "how do honeybees stay warm in winter?"),
-    ("Which vitamin deficiency causes scurvy?", "what is missing in the diet of someone who gets scurvy?"),
-    (
-        "What is the minimum notice period for terminating a residential lease in Ontario?",
-        "how early must a tenant in Ontario say that he moves out?",
-    ),
-    ("What did the randomised trial find about aspirin and colorectal adenomas?", "does aspirin help against polyps?"),
-    ("Who recorded the decline of sparrows in London?", "who noticed that London has fewer sparrows?"),
-    ("Why are elderly patients given lower doses of digoxin?", "why should old people take less digoxin?"),
-)
-
-
-def wording_prompt(stem: str) -> Prompt:
+def wording_prompt(stem: str, code: str = ENGLISH) -> Prompt:
     """Ask for a question in the words of a person who has never seen the passage."""
-    shown = [f"Exam question: {a}\nIn plain words: {b}" for a, b in _WORDING_EXAMPLES]
-    return Prompt("\n\n".join([*shown, f"Exam question: {stem}"]), system=_WORDING_SYSTEM, reply="In plain words:")
+    said = exam_language(code).prompts
+    shown = [f"{said.exam_question} {a}\n{said.plain_words} {b}" for a, b in said.wording_examples]
+    user = "\n\n".join([*shown, f"{said.exam_question} {stem}"])
+    return Prompt(user, system=said.wording_system, reply=said.plain_words)
 
 
-def search_prompt(title: str, passage: str) -> Prompt:
+def search_prompt(title: str, passage: str, code: str = ENGLISH) -> Prompt:
     """Ask what a person wanted to know who was sent to the passage, as questions are made for documents to search."""
-    user = (
-        f'{title}\n"""\n{passage}\n"""\n\nA person searched for something and was sent to this text, which helped. In '
-        "everyday words of their own, and not those of the text, what was their question? Reply with one short "
-        "question."
-    )
-    return Prompt(user, reply="Question:")
+    said = exam_language(code).prompts
+    return Prompt(f"{_quoted(title, passage)}{said.search_request}", reply=said.question)
 
 
-_WRONG_SYSTEM = (
-    "You write wrong answers for exam questions. Each is false, believable to someone who does not know the fact, "
-    "and has the form and length of the right answer."
-)
-_WRONG_EXAMPLES = (
-    (
-        "How much current does an induction motor draw while it starts?",
-        "six times its rated current",
-        "half its rated current; ten times its idle current; twice its braking current; exactly its rated current",
-    ),
-    (
-        "What do the workers of a bee colony form to survive the cold?",
-        "a cluster around the queen",
-        "a wall at the entrance; a chain between the combs; a ring below the honey; a layer over the brood",
-    ),
-)
-
-
-def wrong_answers_prompt(stem: str, key: str) -> Prompt:
+def wrong_answers_prompt(stem: str, key: str, code: str = ENGLISH) -> Prompt:
     """Ask for four wrong answers like the right one, on one line."""
-    shown = [f"Question: {q}\nRight answer: {a}\nWrong answers: {w}" for q, a, w in _WRONG_EXAMPLES]
-    shown.append(f"Question: {stem}\nRight answer: {key}")
-    return Prompt("\n\n".join(shown), system=_WRONG_SYSTEM, reply="Wrong answers:")
+    said = exam_language(code).prompts
+    shown = [
+        f"{said.question} {q}\n{said.right_answer} {a}\n{said.wrong_answers} {w}" for q, a, w in said.wrong_examples
+    ]
+    shown.append(f"{said.question} {stem}\n{said.right_answer} {key}")
+    return Prompt("\n\n".join(shown), system=said.wrong_system, reply=said.wrong_answers)
 
 
-def completion_stem(title: str, gapped: str) -> str:
+def completion_stem(title: str, gapped: str, code: str = ENGLISH) -> str:
     """A stem made without a model: the sentence itself, to be completed."""
-    return f'{title.rstrip("?.: ")}: which answer completes the statement "{gapped.strip()}"?'
+    return exam_language(code).prompts.completion.format(title=title.rstrip("?？.: "), statement=gapped.strip())
 
 
-def open_prompt(title: str, passage: str, stem: str) -> Prompt:
+def open_prompt(title: str, passage: str, stem: str, code: str = ENGLISH) -> Prompt:
     """Ask for the answer with the passage at hand; the likelihood of each choice follows it."""
-    user = f'{title}\n"""\n{passage}\n"""\n\nQuestion: {stem}\nAnswer in a few words copied from the text.'
-    return Prompt(user, reply="Answer:")
+    said = exam_language(code).prompts
+    return Prompt(f"{_quoted(title, passage)}{said.question} {stem}\n{said.open_request}", reply=said.answer)
 
 
-def answerable_prompt(title: str, passage: str, question: str) -> Prompt:
+def answerable_prompt(title: str, passage: str, question: str, code: str = ENGLISH) -> Prompt:
     """Ask whether the passage answers a question."""
-    user = f'{title}\n"""\n{passage}\n"""\n\nQuestion: {question}\nDoes the text answer this question? Reply Yes or No.'
-    return Prompt(user, reply="Reply:")
+    said = exam_language(code).prompts
+    return Prompt(f"{_quoted(title, passage)}{said.question} {question}\n{said.answerable_request}", reply=said.reply)
 
 
-def judgment_prompt(title: str, passage: str, stem: str, key: str) -> Prompt:
+def judgment_prompt(title: str, passage: str, stem: str, key: str, code: str = ENGLISH) -> Prompt:
     """Ask whether the passage makes the key the right and whole answer; the likelihoods of Yes and No follow it."""
-    user = (
-        f'{title}\n"""\n{passage}\n"""\n\nQuestion: {stem}\nProposed answer: {key}\n'
-        "Is this answer correct and complete according to the text? Reply Yes or No."
-    )
-    return Prompt(user, reply="Reply:")
+    said = exam_language(code).prompts
+    asked = f"{said.question} {stem}\n{said.proposed_answer} {key}\n{said.judgment_request}"
+    return Prompt(f"{_quoted(title, passage)}{asked}", reply=said.reply)
 
 
-def statement_prompt(title: str) -> Prompt:
+def statement_prompt(title: str, code: str = ENGLISH) -> Prompt:
     """Ask for a sentence on a subject; the likelihood of a completed statement follows it."""
-    return Prompt(f"Write one sentence about {subject_of(title)}.")
+    return Prompt(exam_language(code).prompts.about.format(title=subject_of(title, code)))
 
 
-def closed_prompt(stem: str) -> Prompt:
+def closed_prompt(stem: str, code: str = ENGLISH) -> Prompt:
     """Ask for the answer without a passage."""
-    return Prompt(f"Question: {stem}\nAnswer in a few words.", reply="Answer:")
+    said = exam_language(code).prompts
+    return Prompt(f"{said.question} {stem}\n{said.closed_request}", reply=said.answer)
+
+
+def _quoted(title: str, passage: str) -> str:
+    return f'{title}\n"""\n{passage}\n"""\n\n'
 
 
 def open_letters_prompt(title: str, passage: str, stem: str, candidates: Sequence[str]) -> Prompt:
@@ -232,12 +161,14 @@ def closed_letters_prompt(stem: str, candidates: Sequence[str]) -> Prompt:
     )
 
 
-def paper_prompt(title: str, passage: str) -> Prompt:
+def paper_prompt(title: str, passage: str, code: str = ENGLISH) -> Prompt:
     """One free-text request for a question with four candidates, in the spirit of the source paper."""
+    language = "" if code == ENGLISH else f" Write question and candidates in {language_named(code).name}."
     return Prompt(
         f"Here is some documentation on {title}:\n\n{passage}\n\n"
         "Write one difficult multiple-choice exam question about it. The question must make sense without the "
-        "documentation, have four candidates marked A), B), C) and D), and exactly one right answer.\n"
+        "documentation, have four candidates marked A), B), C) and D), and exactly one right answer."
+        f"{language}\n"
         "Use this layout:\nQuestion: ...\nA) ...\nB) ...\nC) ...\nD) ...\nCorrect Answer: the letter"
     )
 
@@ -264,8 +195,9 @@ def questions_schema(count: int) -> Schema:
     return {"type": "object", "properties": listed, "required": ["questions"], "additionalProperties": False}
 
 
-def questions_prompt(title: str, passage: str, count: int) -> Prompt:
+def questions_prompt(title: str, passage: str, count: int, code: str = ENGLISH) -> Prompt:
     """Ask for so many questions about different facts of a passage, each with all that belongs to it, as JSON."""
+    language = "" if code == ENGLISH else f"\nWrite questions, answers and queries in {language_named(code).name}."
     many = f"{count} exam questions, each about another fact" if count > 1 else "one exam question about a fact"
     return Prompt(
         f'{title}\n"""\n{passage}\n"""\n\n'
@@ -280,6 +212,7 @@ def questions_prompt(title: str, passage: str, count: int) -> Prompt:
         '"queries": three ways in which people who need the answer and have never seen the text would ask for it, in '
         "everyday words of their own: a question, a short search, a colloquial form; none contains the answer\n"
         '"critique": what an examiner would object to (a second right answer, a hint, a missing subject), or "none"'
+        f"{language}"
     )
 
 

@@ -117,7 +117,8 @@ def _written(
     report(0, settings.questions)
     if material is None:
         model.step = "asking"
-        kept, dropped = write_in_free_text(order, model, settings.questions, settings.batch, seed, report, filters)
+        wanted, batch = settings.questions, settings.batch
+        kept, dropped = write_in_free_text(order, model, wanted, batch, seed, report, filters, settings.language)
         stopped = _stopped(len(kept), settings, len(order), "chunks")
         return WrittenExam(kept, dropped, model.usage, stopped, steps=model.steps)
     by_letters = settings.verification == "letters"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Literal, NamedTuple
 
 from exam_gen.drafting._corpus_distractors import DistractorPool, pool
@@ -15,7 +15,7 @@ from exam_gen.drafting._subjects import common_stems
 from exam_gen.drafting._verification import Thresholds
 from exam_gen.drafting._wordings import PEOPLE
 from exam_gen.language._similarity import Embed
-from examcore import Chunk
+from examcore import LANGUAGES, Chunk
 
 TRIED = 2
 """Facts of a chunk that are asked about for each question wanted of it: one in ten holds, and reading the chunk costs
@@ -34,7 +34,8 @@ class WritingSettings:
     shares of their content words that the queries have in common with their passages, of which the exam takes equal
     parts (default: those of people's questions). `completions`: the share of `questions`, the wanted number, that may
     complete a sentence of the passage, where no question about it held. `thresholds`: what verification asks for.
-    `minutes`: write no longer than that, but until eight questions have passed.
+    `minutes`: write no longer than that, but until eight questions have passed. `language`: the code of the language of
+    all questions; without it, each is in that of its document.
     """
 
     questions: int = 64
@@ -48,11 +49,17 @@ class WritingSettings:
     completions: float = 0.0
     thresholds: Thresholds = field(default_factory=Thresholds)
     minutes: float | None = None
+    language: str | None = None
 
     @property
     def facts_per_chunk(self) -> int:
         """The most facts of one chunk that are asked about."""
         return TRIED * self.per_chunk
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """The settings; a language that is not named is left out, as runs of earlier releases have none."""
+        return {name: value for name, value in asdict(self).items() if name != "language" or value is not None}
 
     def __post_init__(self) -> None:
         for name, least in {"questions": 1, "per_chunk": 1, "batch": 1, "max_tokens": 1, "candidates": 3}.items():
@@ -69,6 +76,8 @@ class WritingSettings:
             raise ValueError(f"exam: mode is {self.mode!r}; wanted answer-first, paper or json")
         if self.verification == "letters" and self.candidates > 25:
             raise ValueError(f"exam: candidates is {self.candidates}; wanted at most 25 where letters name them")
+        if self.language is not None and self.language not in LANGUAGES:
+            raise ValueError(f"exam: language is {self.language!r}; wanted one of {', '.join(LANGUAGES)}")
         if self.verification not in {"likelihood", "letters"}:
             raise ValueError(f"exam: verification is {self.verification!r}; wanted likelihood or letters")
 
@@ -91,5 +100,5 @@ def find_material(
 ) -> WritingMaterial:
     """The facts and spans of the chunks (seconds on thousands of them); the time for writing begins."""
     until = math.inf if settings.minutes is None else time.monotonic() + 60 * settings.minutes
-    found = facts(chunks, per_chunk=settings.facts_per_chunk, seed=seed)
+    found = facts(chunks, per_chunk=settings.facts_per_chunk, seed=seed, asked_in=settings.language)
     return WritingMaterial(found, pool(chunks, embed), common_stems(chunks), until=until)

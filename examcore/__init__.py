@@ -67,7 +67,7 @@ from examcore._rank_correlation import RANDOM_TIES, RANK_CORRELATIONS, RankCorre
 from examcore._records import STEM, Chunk, Document, Dropped, Exam, Query, Question
 from examcore._reply_store import CachedLanguageModel, ModelUsage, ReplyStore, StoredReply, usage_by_step
 from examcore._run_folder import RunFolder, RunRecord, file_hash, fingerprint_of
-from examcore._sentences import TextUnit, text_units
+from examcore._sentences import TextUnit, sentence_starts, text_units
 from examcore._setting_faults import first_setting_fault
 from examcore._words import (
     FUNCTION_WORDS,
@@ -80,6 +80,7 @@ from examcore._words import (
     overlap,
     stem,
     stemmer,
+    text_width,
     unwrapped,
     word_bag,
     words,
@@ -176,10 +177,12 @@ __all__ = [
     "read_text",
     "repaired_json_object",
     "replies_of",
+    "sentence_starts",
     "shown_json",
     "stem",
     "stemmer",
     "text_units",
+    "text_width",
     "unique_ids",
     "unwrapped",
     "up_to_stop",

@@ -114,6 +114,11 @@ def _pairs(run: str) -> list[str]:
     return [run[at : at + 2] for at in range(len(run) - 1)]
 
 
+def text_width(text: str) -> int:
+    """How long a text is, in characters; one of Chinese, Japanese or Korean says as much as two letters and is two."""
+    return len(text) if text.isascii() else sum(1 + (unicodedata.east_asian_width(one) in "WF") for one in text)
+
+
 def content_stems(text: str, code: str = ENGLISH) -> set[str]:
     """The stems of a text's words that are not function words."""
     empty = function_words(code)

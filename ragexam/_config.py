@@ -259,6 +259,10 @@ class ExamConfig(SettingsGroup):
     filters: dict[str, Any] = Field(default_factory=dict)
     users: Path | None = None
 
+    @field_serializer("exam")
+    def _stored_exam(self, settings: WritingSettings) -> dict[str, Any]:
+        return settings.identity
+
     @field_validator("filters")
     @classmethod
     def _names_rules(cls, settings: dict[str, Any]) -> dict[str, Any]:

@@ -237,7 +237,8 @@ def material(config: Config, chunks: Sequence[Chunk]) -> WritingSupply:
     found: Sequence[Fact] = ()
     there, each = len(chunks), CHUNKS_PER_SURVIVOR
     if config.exam.mode == "answer-first":
-        found = facts(chunks, per_chunk=config.exam.facts_per_chunk, seed=config.seed)
+        asked = config.exam
+        found = facts(chunks, per_chunk=asked.facts_per_chunk, seed=config.seed, asked_in=asked.language)
         there, each = len(found), FACTS_PER_SURVIVOR
     if not there:
         raise ValueError(f"{config.corpus.source}: no sentence to ask about; wanted prose")
@@ -281,8 +282,8 @@ def write_work(
         writing = _writing(config, machine, load, tried * own, count * TOKENS)
     else:
         count, read = 1, [one.chunk for one in found]
-        asked, asked_own = _lengths([question_prompt(one.chunk.title, one.span.sentence) for one in found])
-        wrong, wrong_own = _lengths([wrong_answers_prompt(one.span.sentence, one.span.text) for one in found])
+        asked, asked_own = _lengths([_asking(one) for one in found])
+        wrong, wrong_own = _lengths([_wronging(one) for one in found])
         reading = round(tried * (DRAFTS_PER_FACT * asked + WRONG_PER_FACT * wrong))
         written, requests = (
             round(tried * DRAFTS_PER_FACT * STEM_TOKENS),
@@ -352,6 +353,14 @@ def _choosing(
         requests = prompts * (1 + choices)
         return Load(prompts, round(requests * tokens + prompts * choices * CHOICE_TOKENS), requests, requests)
     return Load(prompts, round(prompts * (tokens + choices * CHOICE_TOKENS)), 0, 0)
+
+
+def _asking(fact: Fact) -> Prompt:
+    return question_prompt(fact.chunk.title, fact.span.sentence, fact.language, fact.chunk.language)
+
+
+def _wronging(fact: Fact) -> Prompt:
+    return wrong_answers_prompt(fact.span.sentence, fact.span.text, fact.language)
 
 
 def _writing(config: Config, machine: Machine | None, load: Load, own: float, longest: int) -> Work:

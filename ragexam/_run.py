@@ -178,7 +178,7 @@ def write_steps(steps: Steps, config: ExamConfig) -> Exam:
     cutting = {**source, "bounds": asdict(corpus.chunks)}
     authors = {"writer": config.writer.identity, "verifier": config.verifier and config.verifier.identity}
     # How long may be written at a time decides nothing about an exam that has all its questions.
-    asked = {name: value for name, value in asdict(config.exam).items() if name != "minutes"}
+    asked = {name: value for name, value in config.exam.identity.items() if name != "minutes"}
     writing = {**cutting, **authors, "exam": asked, "pool": config.pool}
     if config.users is not None:
         writing["users"] = file_hash(config.users)

@@ -360,7 +360,7 @@ def overlaps_of_people(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -
     others = [one for one in users if not (one.documents or one.passages)]
     bm25 = build_retriever("bm25", chunks)
     found = [(one.text, bm25.retrieve(Question(one.id, one.text, (), 0), 1)) for one in others]
-    return (*known, *(overlap(text, f"{first[0].title} {first[0].text}") for text, first in found if first))
+    return (*known, *(_shared(text, first[0]) for text, first in found if first))
 
 
 def written(questions: Sequence[Question]) -> list[Question]:
@@ -389,8 +389,7 @@ def _search(one: UserQuestion, chunks: Sequence[Chunk], by_document: bool) -> Se
 def _overlaps(searches: Sequence[Search], chunks: Sequence[Chunk]) -> tuple[float, ...]:
     by_source = _by_source(chunks)
     return tuple(
-        max(overlap(one.asked.stem, f"{chunk.title} {chunk.text}") for name in one.sources for chunk in by_source[name])
-        for one in searches
+        max(_shared(one.asked.stem, chunk) for name in one.sources for chunk in by_source[name]) for one in searches
     )
 
 
@@ -434,6 +433,11 @@ def _compared(
     return {"tau": _interval(taus), "differences": tuple(found)}
 
 
+def _shared(text: str, chunk: Chunk) -> float:
+    """The overlap of a question with a passage, by the words of the passage's language."""
+    return overlap(text, f"{chunk.title} {chunk.text}", chunk.language)
+
+
 def _interval(draws: Values) -> IntervalEstimate:
     """The first value with the interval of the others; NaN where nothing is known."""
     return percentile_interval(float(draws[0]), draws[1:], LEVEL)
@@ -441,5 +445,7 @@ def _interval(draws: Values) -> IntervalEstimate:
 
 def unheard(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> int:
     """How many questions share no content word with the corpus: in another language, or about something else."""
-    known = {word for chunk in chunks for word in content_stems(f"{chunk.title} {chunk.text}")}
-    return sum(known.isdisjoint(content_stems(one.text)) for one in users)
+    known: dict[str, set[str]] = {}
+    for chunk in chunks:
+        known.setdefault(chunk.language, set()).update(content_stems(f"{chunk.title} {chunk.text}", chunk.language))
+    return sum(all(each.isdisjoint(content_stems(one.text, code)) for code, each in known.items()) for one in users)

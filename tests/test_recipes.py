@@ -13,6 +13,9 @@ import typer
 from pydantic import TypeAdapter
 
 import irt
+from exam_gen import language_notice
+from exam_gen._prompts import version_in
+from exam_gen.language import _known_languages as known
 from exam_gen.rules import RULE_KINDS, each, rules_of
 from exam_gen.rules import _catalogue as catalogue
 from examcore import Chunk, LanguageModel, Prompt, Question
@@ -84,6 +87,17 @@ def test_a_question_rule_is_a_line_in_one_table(monkeypatch: pytest.MonkeyPatch)
     assert "shouting" in [one.name for one in rules_of({})]
     given = {"run": "r", "corpus": {"source": "texts"}, "filters": {"shouting": False}}
     assert ExamConfig.model_validate(given).filters == {"shouting": False}
+
+
+def test_a_language_of_questions_is_a_line_in_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    italian = replace(known.MODULES["es"], code="it", prompts=replace(known.MODULES["es"].prompts, version="it-1"))
+    monkeypatch.setattr(known, "MODULES", {**known.MODULES, "it": italian})
+    known.exam_language.cache_clear()
+    try:
+        assert version_in("question-1", "it") == "question-it-1"
+        assert "know no words" not in language_notice([replace(QUESTION, metadata={"language": "it"})])
+    finally:
+        known.exam_language.cache_clear()
 
 
 def test_a_model_back_end_is_a_line_in_one_table(monkeypatch: pytest.MonkeyPatch) -> None:

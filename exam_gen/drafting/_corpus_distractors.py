@@ -8,17 +8,20 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exam_gen.drafting._facts import Fact
+from exam_gen.language._known_languages import exam_language
 from exam_gen.language._similarity import Embed
 from exam_gen.language._spans import sentences, spans
 from exam_gen.language._standalone_sentences import stands_alone
 from exam_gen.language._stems import echoes
-from examcore import FUNCTION_WORDS, Chunk
+from examcore import ENGLISH, Chunk, function_words
+from examcore import words as words_of
 
 _TOO_CLOSE = 0.8
 """Cosine from which two spans may mean the same."""
@@ -28,7 +31,7 @@ _MAX_CANDIDATES_SEEN = 400
 
 @dataclass(frozen=True)
 class DistractorPool:
-    """All spans of a corpus by kind, with the ids of the documents they stand in and their embeddings."""
+    """All spans of a corpus by kind and language, with the ids of the documents they stand in and their embeddings."""
 
     by_kind: Mapping[str, tuple[str, ...]]
     sources: Mapping[str, frozenset[str]]
@@ -40,9 +43,10 @@ def pool(chunks: Sequence[Chunk], embed: Embed | None) -> DistractorPool:
     by_kind: dict[str, dict[str, None]] = defaultdict(dict)
     sources: dict[str, set[str]] = defaultdict(set)
     for chunk in chunks:
-        for sentence in sentences(chunk.text):
-            for span in spans(sentence, phrases=stands_alone(sentence, chunk.title)):
-                by_kind[span.kind][span.text] = None
+        code = chunk.language
+        for sentence in sentences(chunk.text, code):
+            for span in spans(sentence, code, phrases=stands_alone(sentence, chunk.title, code)):
+                by_kind[kind_in(span.kind, code)][span.text] = None
                 sources[span.text].add(chunk.document_id)
     texts = list(sources)
     vectors: dict[str, NDArray[np.floating]] = {}
@@ -57,6 +61,15 @@ def pool(chunks: Sequence[Chunk], embed: Embed | None) -> DistractorPool:
     )
 
 
+_SHARED = re.compile(r"code:.*|number:(?:year|integer|decimal)")
+"""Kinds of spans that belong to no language."""
+
+
+def kind_in(kind: str, code: str) -> str:
+    """A kind of span in a language: words of two languages never stand beside each other, code and plain numbers do."""
+    return kind if code == ENGLISH or _SHARED.fullmatch(kind) else f"{code}-{kind}"
+
+
 def candidates(fact: Fact, stem: str, pooled: DistractorPool, *, count: int, seed: int) -> list[str]:
     """Up to `count` spans that could stand where the key stands, nearest in meaning first within three lengths.
 
@@ -67,8 +80,9 @@ def candidates(fact: Fact, stem: str, pooled: DistractorPool, *, count: int, see
     key = fact.span.text
     rng = random.Random(f"{seed}:{fact.chunk.id}:{key}")
     options = _same_kind(fact, pooled, count)
-    hint = echoes(stem, key)
-    options = [t for t in options if hint <= echoes(stem, t) and apart(t, key, fact.span.sentence, stem)]
+    code = fact.language
+    hint = echoes(stem, key, code)
+    options = [t for t in options if hint <= echoes(stem, t, code) and apart(t, key, fact.span.sentence, stem, code)]
     rng.shuffle(options)
     near = _nearness(key, options, pooled)
     options = [text for text in options if near[text] < _TOO_CLOSE]
@@ -82,7 +96,7 @@ def candidates(fact: Fact, stem: str, pooled: DistractorPool, *, count: int, see
 
 def _same_kind(fact: Fact, pooled: DistractorPool, count: int) -> list[str]:
     """Spans of the key's kind; when they are few, those of its wider class of the same case and about as many words."""
-    kind, key = fact.span.kind, fact.span.text
+    kind, key = kind_in(fact.span.kind, fact.chunk.language), fact.span.text
     found = list(pooled.by_kind.get(kind, ()))
     if len(found) <= count:
         wider = kind.split(":")[0]
@@ -96,7 +110,7 @@ def _same_kind(fact: Fact, pooled: DistractorPool, count: int) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def apart(text: str, key: str, sentence: str, stem: str) -> bool:
+def apart(text: str, key: str, sentence: str, stem: str, code: str = ENGLISH) -> bool:
     """Whether a text is another answer than the key, of like length, and stands in neither sentence nor stem."""
     lower, lower_key = text.lower(), key.lower()
     if lower in sentence.lower() or lower in stem.lower() or lower in lower_key or lower_key in lower:
@@ -105,11 +119,11 @@ def apart(text: str, key: str, sentence: str, stem: str) -> bool:
         return False
     if _bare(lower) == _bare(lower_key):
         return False
-    words, key_words = _words(lower), _words(lower_key)
+    words, key_words = _words(lower, code), _words(lower_key, code)
     if not words or not key_words:
         return True
     # What says a part of the key, or the key and more, may be right beside it.
-    asked = _words(stem.lower()) | _NO_CONTENT
+    asked = _words(stem.lower(), code) | _no_content(code)
     own, keys_own = words - asked, key_words - asked
     if not own or not keys_own:
         return len(words & key_words) / len(words | key_words) < 0.6
@@ -122,12 +136,15 @@ def _bare(text: str) -> str:
     return re.sub(r"\(.*|\W", "", text) or text
 
 
-_NO_CONTENT = frozenset(word[:6].rstrip("s") for word in FUNCTION_WORDS)
+@cache
+def _no_content(code: str) -> frozenset[str]:
+    return frozenset(word[:6].rstrip("s") for word in function_words(code))
 
 
-def _words(text: str) -> set[str]:
+def _words(text: str, code: str = ENGLISH) -> set[str]:
     """The words by their first six letters, so that inflected and derived forms count as one."""
-    return {word[:6].rstrip("s") for word in re.findall(r"[a-z0-9]+", text)}
+    found = re.findall(r"[a-z0-9]+", text) if code == ENGLISH else words_of(text, code)
+    return {word[:6].rstrip("s") for word in found}
 
 
 def _nearness(key: str, options: Sequence[str], pooled: DistractorPool) -> dict[str, float]:
@@ -168,6 +185,7 @@ class KeyWithDistractors:
     key: str
     closed: float
     options: tuple[DistractorOption, ...]
+    language: str = ENGLISH
 
 
 def choose(items: Sequence[KeyWithDistractors], *, seed: int) -> list[tuple[str, str, str]]:
@@ -204,40 +222,36 @@ class _Triple(NamedTuple):
     preference: int
 
 
-def hides(key: str, options: Sequence[str]) -> bool:
+def hides(key: str, options: Sequence[str], code: str = ENGLISH) -> bool:
     """Whether some three of the options leave the key unmarked (see `marks`)."""
-    return any(not marks(key, three) for three in itertools.combinations(options, 3))
+    return any(not marks(key, three, code) for three in itertools.combinations(options, 3))
 
 
-def marks(key: str, wrong: Sequence[str]) -> bool:
+def marks(key: str, wrong: Sequence[str], code: str = ENGLISH) -> bool:
     """Whether the wrong answers have in common what the key lacks, or lack together what it has, so that it shows.
 
     That is a word ("only …" three times, an indoor three beside the outdoor one), words of denial or decrease being
     one, or a decimal point: the exact number among round ones.
     """
-    common = set.intersection(*(_telling(text) for text in wrong))
+    common = set.intersection(*(_telling(text, code) for text in wrong))
     exact = {bool(_DECIMAL.search(text)) for text in wrong}
-    return bool(common - _telling(key)) or exact == {not _DECIMAL.search(key)}
+    return bool(common - _telling(key, code)) or exact == {not _DECIMAL.search(key)}
 
 
 _DECIMAL = re.compile(r"\d\.\d")
-_DENIES = re.compile(
-    r"\b(?:no|not|none|never|without|only|limited|minimal|little|few(?:er)?|less|lower|lack(?:ing)?"
-    r"|decreas(?:e[ds]?|ing)|reduc(?:e[ds]?|ing))\b"
-)
 _DENIAL = "(denial)"
 
 
-def _telling(text: str) -> set[str]:
+def _telling(text: str, code: str) -> set[str]:
     """The words of a text by their first six letters, all words of denial as one."""
     lower = text.lower()
-    return _words(lower) | ({_DENIAL} if _DENIES.search(lower) else set())
+    return _words(lower, code) | ({_DENIAL} if exam_language(code).denial.search(lower) else set())
 
 
 def _triples(item: KeyWithDistractors) -> list[_Triple]:
     """All threes that leave the key unmarked; where there is none, all."""
     found = list(itertools.combinations(enumerate(item.options), 3))
-    unmarked = [three for three in found if not marks(item.key, [option.text for _, option in three])]
+    unmarked = [three for three in found if not marks(item.key, [option.text for _, option in three], item.language)]
     return [
         _Triple(
             (a.text, b.text, c.text),

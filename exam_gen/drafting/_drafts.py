@@ -56,11 +56,11 @@ def people_drafts(asked: Sequence[AnsweredQuestion]) -> tuple[list[Draft], list[
         if fact is None:
             dropped.append(Dropped(NOT_THERE, one.text, one.chunks[0].id if one.chunks else ""))
             continue
-        reason = unfit(fact.span.text, fact.span.sentence)
-        if reason is None and leaks(one.text, fact.span.text):
+        reason = unfit(fact.span.text, fact.span.sentence, fact.language)
+        if reason is None and leaks(one.text, fact.span.text, fact.language):
             reason = "stem contains the key"
         if reason is None:
-            stem = one.text if one.text.endswith("?") else f"{one.text.rstrip(' .!')}?"
+            stem = one.text if one.text.endswith(("?", "？")) else f"{one.text.rstrip(' .!')}?"
             drafts.append(Draft(fact, stem, one.text, PEOPLE_VERSION, queries=(one.text,)))
         else:
             dropped.append(Dropped(reason, one.text, fact.chunk.id))
@@ -70,8 +70,8 @@ def people_drafts(asked: Sequence[AnsweredQuestion]) -> tuple[list[Draft], list[
 def _fact(asked: AnsweredQuestion) -> Fact | None:
     for chunk in asked.chunks:
         lines = [" ".join(line.split()) for line in chunk.text.splitlines()]
-        for sentence in (*sentences(chunk.text), *lines, " ".join(chunk.text.split())):
-            key = find_answer(asked.answer, sentence)
+        for sentence in (*sentences(chunk.text, chunk.language), *lines, " ".join(chunk.text.split())):
+            key = find_answer(asked.answer, sentence, chunk.language)
             if key:
-                return Fact(chunk, key_span(sentence, key), 0.0)
+                return Fact(chunk, key_span(sentence, key, chunk.language), 0.0)
     return None

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from exam_gen._prompts import JSON_VERSION
 from exam_gen.drafting._drafts import Draft
 from exam_gen.drafting._facts import Fact
-from exam_gen.drafting._model_distractors import usable_wrong_answers
+from exam_gen.drafting._model_distractors import AskedKey, usable_wrong_answers
 from exam_gen.language._spans import key_span, sentences
-from exam_gen.language._stems import find_answer, read_stem
+from exam_gen.language._stems import bare_answer, find_answer, read_stem
 from examcore import Chunk, Dropped, normalized, repaired_json_object, unwrapped
 
 OBJECTION = "the writer's own critique"
@@ -33,10 +33,11 @@ _NO_FAULT = re.compile(
 Fields = Mapping[str, object]
 
 
-def read_drafts(raw: str, chunk: Chunk) -> tuple[list[Draft], list[Dropped]]:
+def read_drafts(raw: str, chunk: Chunk, asked_in: str | None = None) -> tuple[list[Draft], list[Dropped]]:
     """The drafts in a reply about a chunk, and what could not be read as one, with the reason. Never raises.
 
-    The reply is an object with a list of `questions`, or one question. Evidence and answer must stand in the passage.
+    The reply is an object with a list of `questions`, or one question. Evidence and answer must stand in the passage;
+    an answer need not if it is `asked_in` another language.
     """
     fields = repaired_json_object(raw)
     if fields is None:
@@ -45,7 +46,7 @@ def read_drafts(raw: str, chunk: Chunk) -> tuple[list[Draft], list[Dropped]]:
     drafts: list[Draft] = []
     dropped: list[Dropped] = []
     for item in listed if isinstance(listed, list) else [listed]:
-        found = _draft(item, chunk) if isinstance(item, dict) else "unparsable: no question"
+        found = _draft(item, chunk, asked_in) if isinstance(item, dict) else "unparsable: no question"
         if isinstance(found, Draft):
             drafts.append(found)
         else:
@@ -53,7 +54,8 @@ def read_drafts(raw: str, chunk: Chunk) -> tuple[list[Draft], list[Dropped]]:
     return drafts, dropped
 
 
-def _draft(fields: Fields, chunk: Chunk) -> Draft | str:
+def _draft(fields: Fields, chunk: Chunk, asked_in: str | None) -> Draft | str:
+    code, source = asked_in or chunk.language, chunk.language
     stem, answer = _text(_first(fields, _STEM)), _text(_first(fields, _ANSWER))
     wrong = _texts(_first(fields, _WRONG))
     if fault := _fault(stem, [answer, *wrong]):
@@ -64,11 +66,12 @@ def _draft(fields: Fields, chunk: Chunk) -> Draft | str:
     sentence = evidence(_text(_first(fields, _EVIDENCE)) or answer, chunk)
     if not sentence:
         return "evidence is not in the passage"
-    asked = read_stem(stem, find_answer(answer, sentence), title=chunk.title, sentence=sentence)
+    key = find_answer(answer, sentence, code) or (bare_answer(answer) if code != source else "")
+    asked = read_stem(stem, key, title=chunk.title, sentence=sentence, code=code, source=source)
     if asked.reason is not None:
         return asked.reason
-    fact = Fact(chunk, key_span(sentence, asked.key), 0.0)
-    usable = usable_wrong_answers(wrong, stem=asked.stem, key=fact.span.text, sentence=sentence)
+    fact = Fact(chunk, key_span(sentence, asked.key, source), 0.0, asked_in)
+    usable = usable_wrong_answers(wrong, AskedKey(asked.stem, fact.span.text, sentence, code))
     queries = dict.fromkeys(_texts(_first(fields, ("queries", "searches"))))
     return Draft(fact, asked.stem, str(dict(fields)), JSON_VERSION, tuple(usable), tuple(filter(None, queries)))
 
@@ -78,7 +81,7 @@ def evidence(told: str, chunk: Chunk) -> str:
     wanted = normalized(told)
     if not wanted:
         return ""
-    for sentence in sentences(chunk.text):
+    for sentence in sentences(chunk.text, chunk.language):
         plain = normalized(sentence)
         if wanted in plain or plain in wanted:
             return sentence

@@ -6,18 +6,17 @@ Questions that are written from a text and answered from it again agree with the
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from exam_gen._prompts import open_prompt
 from exam_gen.drafting._verification import VerificationCase
-from examcore import CachedLanguageModel, NoReply
+from exam_gen.language._known_languages import exam_language
+from examcore import ENGLISH, CachedLanguageModel, NoReply, words
 
 MAX_TOKENS = 16
-"""Room for the ten words that a key may have."""
-_ARTICLES = frozenset({"a", "an", "the"})
+"""Room for the ten words that a key may have; other languages than English have twice the room."""
 
 
 class RoundTrip(NamedTuple):
@@ -31,25 +30,26 @@ def round_trip(
     asked: Sequence[VerificationCase], model: CachedLanguageModel, *, seed: int
 ) -> list[RoundTrip | NoReply]:
     """The model's own answers to the stems with their passages at hand, as one batch."""
-    prompts = [open_prompt(one.title, one.passage, one.stem) for one in asked]
-    replies = model.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed)
+    prompts = [open_prompt(one.title, one.passage, one.stem, one.language) for one in asked]
+    room = MAX_TOKENS if all(one.language == ENGLISH for one in asked) else 2 * MAX_TOKENS
+    replies = model.replies(prompts, max_tokens=room, stop=("\n",), seed=seed)
     return [
-        raw if isinstance(raw, NoReply) else RoundTrip(raw.strip(), agreement(raw, one.key, one.stem))
+        raw if isinstance(raw, NoReply) else RoundTrip(raw.strip(), agreement(raw, one.key, one.stem, one.language))
         for one, raw in zip(asked, replies, strict=True)
     ]
 
 
-def agreement(answer: str, key: str, stem: str = "") -> float:
+def agreement(answer: str, key: str, stem: str = "", code: str = ENGLISH) -> float:
     """F1 of the words of answer and key, without case, marks and articles (as in SQuAD; Rajpurkar et al. 2016).
 
     Words of the stem do not count, for an answer may repeat it as a full sentence. An answer that may have been cut
     short is compared with as many words of the key.
     """
-    asked = set(_words(stem))
-    said, wanted = ([word for word in _words(text) if word not in asked] for text in (answer, key))
+    asked = set(_words(stem, code))
+    said, wanted = ([word for word in _words(text, code) if word not in asked] for text in (answer, key))
     if not wanted:
-        said, wanted = _words(answer), _words(key)
-    if len(_words(answer)) >= MAX_TOKENS // 2:
+        said, wanted = _words(answer, code), _words(key, code)
+    if len(_words(answer, code)) >= MAX_TOKENS // 2:
         wanted = wanted[: max(len(said), 1)]
     if not said or not wanted:
         return float(said == wanted)
@@ -57,5 +57,6 @@ def agreement(answer: str, key: str, stem: str = "") -> float:
     return 2 * shared / (len(said) + len(wanted))
 
 
-def _words(text: str) -> list[str]:
-    return [word for word in re.findall(r"\w+", text.lower()) if word not in _ARTICLES]
+def _words(text: str, code: str) -> list[str]:
+    articles = exam_language(code).articles
+    return [word for word in words(text, code) if word not in articles]

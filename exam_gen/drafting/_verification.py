@@ -15,7 +15,6 @@ from typing import NamedTuple, Protocol
 
 from exam_gen._prompts import (
     ANSWER_VERSION,
-    GAP,
     LETTERS_VERSION,
     closed_letters_prompt,
     closed_prompt,
@@ -25,14 +24,15 @@ from exam_gen._prompts import (
     statement_prompt,
 )
 from exam_gen.drafting._corpus_distractors import DistractorOption
-from examcore import CachedLanguageModel, Likelihoods, NoReply, Prompt
+from exam_gen.language._exam_language import GAP
+from exam_gen.language._known_languages import exam_language
+from examcore import ENGLISH, CachedLanguageModel, Likelihoods, NoReply, Prompt
 
 UNSUPPORTED = "key not supported by the passage"
 DOUBTED = "key judged wrong or incomplete"
 KNOWN = "key known without the passage"
 AMBIGUOUS = "wrong answers as likely as the key"
 UNFITTING = "wrong answers do not fit the statement"
-_YES_NO = (" Yes", " No")
 _MOST_RIVALS = 5
 """Wrong answers whose correctness is asked about, each by a request of its own."""
 LETTERS_TOKENS = 24
@@ -101,7 +101,7 @@ class VerificationCase(NamedTuple):
 
     `judged`: whether the key's correctness is asked about, too; where the stem is the passage's own sentence it need
     not be. `loose`: whether other words might be right beside the key, as they may not with a number. `statement`: what
-    the stem wants completed, with its gap; empty for a question.
+    the stem wants completed, with its gap; empty for a question. `language`: the code of stem and key.
     """
 
     title: str
@@ -112,6 +112,7 @@ class VerificationCase(NamedTuple):
     judged: bool = True
     loose: bool = True
     statement: str = ""
+    language: str = ENGLISH
 
     def completed(self, answer: str) -> str:
         """The statement with an answer in its gap."""
@@ -163,9 +164,11 @@ class LikelihoodVerifier:
         known = dict(zip(cases, keys, strict=True))
         choices = {case: tuple(f" {text}" for text in (case.key, *case.wrong)) for case in cases}
         trusted = [case for case in cases if known[case].reason is None]
-        opened = self._ask(trusted, [(open_prompt(c.title, c.passage, c.stem), choices[c]) for c in trusted])
+        opened = self._ask(
+            trusted, [(open_prompt(c.title, c.passage, c.stem, c.language), choices[c]) for c in trusted]
+        )
         good = [case for case in trusted if self._supports(opened[case])]
-        alone = self._ask(good, [(closed_prompt(case.stem), choices[case]) for case in good])
+        alone = self._ask(good, [(closed_prompt(case.stem, case.language), choices[case]) for case in good])
         found = known | {case: self._verdict(case, known[case], opened[case], alone.get(case)) for case in trusted}
         found |= self._fitting({case: one for case, one in found.items() if case.statement and one.reason is None})
         found |= self._cleared({case: one for case, one in found.items() if case.loose and one.reason is None})
@@ -179,7 +182,10 @@ class LikelihoodVerifier:
     ) -> dict[VerificationCase, VerificationResult]:
         """The verdicts without the wrong answers that make the statement an odd one: those can be ruled out unread."""
         texts = {case: (case.key, *(option.text for option in one.options)) for case, one in found.items()}
-        asked = [(statement_prompt(case.title), tuple(map(case.completed, each))) for case, each in texts.items()]
+        asked = [
+            (statement_prompt(case.title, case.language), tuple(map(case.completed, each)))
+            for case, each in texts.items()
+        ]
         verdicts = {}
         for case, completed in self._ask(list(texts), asked).items():
             if isinstance(completed, NoReply):
@@ -240,7 +246,9 @@ class LikelihoodVerifier:
 
 
 def _judging(case: VerificationCase, answer: str) -> tuple[Prompt, tuple[str, ...]]:
-    return judgment_prompt(case.title, case.passage, case.stem, answer), _YES_NO
+    said = exam_language(case.language).prompts
+    prompt = judgment_prompt(case.title, case.passage, case.stem, answer, case.language)
+    return prompt, (f" {said.yes}", f" {said.no}")
 
 
 def _lead(found: Likelihoods) -> float:

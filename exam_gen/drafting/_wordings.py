@@ -7,6 +7,7 @@ asked for: such wordings are those with the passage's own rare names, which lexi
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,9 +15,21 @@ import numpy as np
 
 from exam_gen._prompts import answerable_prompt, search_prompt, wording_prompt
 from exam_gen.drafting._verification import VerificationCase
+from exam_gen.language._known_languages import exam_language
 from exam_gen.language._outside_references import outside_reference
+from exam_gen.language._reply_language import other_language
 from exam_gen.language._stems import leaks
-from examcore import FUNCTION_WORDS, CachedLanguageModel, NoReply, Prompt, content_stems, normalized, overlap
+from examcore import (
+    ENGLISH,
+    CachedLanguageModel,
+    NoReply,
+    Prompt,
+    content_stems,
+    function_words,
+    language_named,
+    normalized,
+    overlap,
+)
 
 KIND = "question"
 """The kind of these queries."""
@@ -77,24 +90,30 @@ def wordings(
         one.add(texts)
     wanting = [one for place, one in enumerate(drafts) if not (given and given[place])]
     for number, temperature in enumerate(TEMPERATURES):
-        prompts = [wording_prompt(one.case.stem) for one in wanting]
+        prompts = [wording_prompt(one.case.stem, one.case.language) for one in wanting]
         for one, text in _written(writer, prompts, wanting, seed + number, temperature):
             one.add([text])
-    prompts = [search_prompt(one.case.title, one.case.passage) for one in wanting]
+    prompts = [search_prompt(one.case.title, one.case.passage, one.case.language) for one in wanting]
     searched = _written(writer, prompts, wanting, seed, SEARCHED_TEMPERATURE)
-    prompts = [wording_prompt(text) for _, text in searched]
+    prompts = [wording_prompt(text, one.case.language) for one, text in searched]
     again = _written(writer, prompts, [one for one, _ in searched], seed, SEARCHED_TEMPERATURE)
     for one, text in [*searched, *again]:
         one.add([text], of_passage=True)
     cases = [(one, text) for one in drafts for text in one.texts]
-    prompts = [answerable_prompt(one.case.title, one.case.passage, text) for one, text in cases]
+    asking = [(one.case, text) for one, text in cases]
+    prompts = [answerable_prompt(case.title, case.passage, text, case.language) for case, text in asking]
     replies = reader.replies(prompts, max_tokens=YES_TOKENS, stop=("\n",), seed=seed)
     for (one, text), said in zip(cases, replies, strict=True):
         if isinstance(said, NoReply):
             one.silent = said
-        if isinstance(said, NoReply) or not said.strip().lower().startswith("yes"):
+        if isinstance(said, NoReply) or not said.strip().lower().startswith(_yes(one)):
             del one.texts[text]
     return [one.wordings() for one in drafts]
+
+
+def _yes(asked: _Candidates) -> str:
+    """What a reply begins with that says yes."""
+    return exam_language(asked.case.language).prompts.yes.lower()
 
 
 class _Candidates:
@@ -116,7 +135,9 @@ class _Candidates:
     def wordings(self) -> Wordings | NoReply:
         """Those that are left; without one for the fact none, as a sitting searches for that."""
         source = f"{self.case.title} {self.case.passage}"
-        found = [(Wording(text, overlap(text, source)), whole) for text, whole in self.texts.items()]
+        found = [
+            (Wording(text, overlap(text, source, self.case.language)), whole) for text, whole in self.texts.items()
+        ]
         fact = tuple(one for one, of_passage in found if not of_passage)
         if not fact:
             return self.silent or Wordings()
@@ -127,47 +148,58 @@ def _written(
     writer: CachedLanguageModel, prompts: Sequence[Prompt], of: Sequence[_Candidates], seed: int, temperature: float
 ) -> list[tuple[_Candidates, str]]:
     """The questions that the writer replied with, each with what it was asked for."""
-    replies = writer.replies(prompts, max_tokens=MAX_TOKENS, stop=("\n",), seed=seed, temperature=temperature)
+    room = MAX_TOKENS if all(one.case.language == ENGLISH for one in of) else 2 * MAX_TOKENS
+    replies = writer.replies(prompts, max_tokens=room, stop=("\n",), seed=seed, temperature=temperature)
     found = []
     for one, raw in zip(of, replies, strict=True):
         if isinstance(raw, NoReply):
             one.silent = raw
-        elif (text := read_wording(raw)).endswith("?"):
+        elif (text := read_wording(raw)).endswith(("?", "？")):
             found.append((one, text))
     return found
 
 
 def read_wording(raw: str) -> str:
     """The question in a reply: up to its question mark, on one line."""
-    text = " ".join(raw.strip().split("\n")[0].split()).strip("\"'")
-    end = text.find("?")
-    return text[: end + 1] if end >= 0 else text
+    text = " ".join(raw.strip().split("\n")[0].split()).strip("\"'「」")
+    end = re.search(r"[?？]", text)
+    text = text[: end.end()] if end else text
+    return f"{text[:-1]}？" if text.endswith("か。") else text
 
 
 def fault(text: str, case: VerificationCase, common: frozenset[str]) -> str | None:
     """Why a text is no wording of a question, None if it may be one.
 
-    It gives the key away, is the stem itself, speaks of a text, or names no subject: none of the words that it shares
-    with stem or title is one that few passages have.
+    It gives the key away, is the stem itself, speaks of a text, is in another language, or names no subject: none of
+    the words that it shares with stem or title is one that few passages have.
     """
-    if len(text.split()) > MOST_WORDS or len(content_stems(text)) < 2:
+    code = case.language
+    if len(text.split()) > MOST_WORDS or len(content_stems(text, code)) < 2:
         return "too long or too short"
-    if leaks(text, case.key):
+    if leaks(text, case.key, code):
         return "contains the key"
     if normalized(text) == normalized(case.stem):
         return "is the stem"
-    if outside_reference(text):
+    if outside_reference(text, code):
         return "speaks of a text"
-    named = content_stems(text) & content_stems(f"{case.stem} {case.title}")
+    if code != ENGLISH and other_language(text, code):
+        return "is in another language"
+    named = content_stems(text, code) & content_stems(f"{case.stem} {case.title}", code)
     if named <= common:
         return "does not name its subject"
     return None
 
 
-def keywords(text: str) -> str:
+_RUN = re.compile(r"[一-龯々ァ-ヶー\u0e00-\u0e7f]{2,}|[A-Za-z\d][\w./+-]*")
+"""Words of a language without spaces: what is written in hiragana is grammar."""
+
+
+def keywords(text: str, code: str = ENGLISH) -> str:
     """The content words of a question, in its order: what people type into a search box."""
-    words = [word.strip("?!.,;:\"'()") for word in text.split()]
-    kept = [word for word in words if word and word.lower() not in FUNCTION_WORDS]
+    if not language_named(code).spaced:
+        return " ".join(dict.fromkeys(_RUN.findall(text)))
+    words = [word.strip("?!.,;:\"'()¿«»„“") for word in text.split()]
+    kept = [word for word in words if word and word.lower() not in function_words(code)]
     return " ".join(dict.fromkeys(kept))
 
 
@@ -183,11 +215,16 @@ def mistyped(text: str, seed: object) -> str:
         wrong = (
             word[:at] + word[at + 1 :],
             word[: at + 1] + word[at:],
-            word[:at] + rng.choice(_NEAR.get(word[at].lower(), "e")) + word[at + 1 :],
+            word[:at] + rng.choice(_beside(word, at)) + word[at + 1 :],
             word[:at] + word[at + 1] + word[at] + word[at + 2 :],
         )
         words[place] = rng.choice([one for one in wrong if one != word])
     return " ".join(words)
+
+
+def _beside(word: str, at: int) -> str:
+    """The keys beside that of a letter; of one that the keyboard lacks, the letter before it."""
+    return _NEAR.get(word[at].lower(), "e" if word[at].isascii() else word[at - 1])
 
 
 def spread_over(found: Sequence[Sequence[Wording]], target: Sequence[float]) -> list[tuple[Wording, ...]]:

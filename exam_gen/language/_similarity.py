@@ -1,7 +1,8 @@
 """Similarity of choices with the passage and with each other: Jaccard over word n-grams, and by embedding.
 
 Definitions of the auto-rag-eval paper (appendix A.2). Words are what white space separates, in lower case, and count as
-often as they stand (bags, not sets). The n-gram length is the mean number of words of the choices, rounded down.
+often as they stand (bags, not sets). The n-gram length is the mean number of words of the choices, rounded down. Where
+no white space parts words, pairs of neighbouring characters stand for them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore import Question, jaccard, word_bag
+from examcore import ENGLISH, Question, jaccard, language_named, words
 
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 """Texts to vectors `[texts, dimensions]`."""
@@ -32,37 +33,48 @@ class ChoiceSimilarities(NamedTuple):
     intra: Floats
 
 
-def mean_words(choices: Sequence[str]) -> int:
+def split_words(text: str, code: str = ENGLISH) -> list[str]:
+    """The words of a text in lower case, in order."""
+    return text.lower().split() if language_named(code).spaced else words(text, code)
+
+
+def mean_words(choices: Sequence[str], code: str = ENGLISH) -> int:
     """The n-gram length for a question's choices: their mean number of words rounded down, at least 1."""
-    return max(1, sum(len(choice.split()) for choice in choices) // len(choices))
+    return max(1, sum(len(split_words(choice, code)) for choice in choices) // len(choices))
 
 
-def best_windows(choices: Sequence[str], document: str, n: int) -> Floats:
+def best_windows(choices: Sequence[str], document: str, n: int, code: str = ENGLISH) -> Floats:
     """The Jaccard similarity `[choices]` of each choice and the `n` neighbouring document words closest to it.
 
     0 for a document of fewer than `n` words, as in the reference.
     """
-    words = document.lower().split()
-    numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
-    ids = np.array([numbers[word] for word in words], dtype=np.intp)
+    whole = split_words(document, code)
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(whole))}
+    ids = np.array([numbers[word] for word in whole], dtype=np.intp)
 
     def best(bag: Counter[str]) -> float:
-        common = np.zeros(max(len(words) - n + 1, 0))
+        common = np.zeros(max(len(whole) - n + 1, 0))
         for word in bag.keys() & numbers.keys():
             before = np.concatenate([[0], np.cumsum(ids == numbers[word])])
             common += np.minimum(before[n:] - before[:-n], bag[word])
         return float((common / (bag.total() + n - common)).max(initial=0.0))
 
-    return np.array([best(word_bag(choice)) for choice in choices])
+    return np.array([best(Counter(split_words(choice, code))) for choice in choices])
 
 
 def word_similarities(questions: Sequence[Question]) -> ChoiceSimilarities:
     """Both similarities by word n-grams; the passage is each question's `context`."""
     extra, intra = np.zeros(len(questions)), np.zeros(len(questions))
     for row, one in enumerate(questions):
-        extra[row] = _lead(best_windows(one.choices, one.context, mean_words(one.choices)), one.key)
-        intra[row] = max((jaccard(wrong, one.answer) for wrong in distractors(one)), default=0.0)
+        code = one.language
+        n = mean_words(one.choices, code)
+        extra[row] = _lead(best_windows(one.choices, one.context, n, code), one.key)
+        intra[row] = max((_jaccard(wrong, one.answer, code) for wrong in distractors(one)), default=0.0)
     return ChoiceSimilarities(extra, intra)
+
+
+def _jaccard(first: str, second: str, code: str) -> float:
+    return jaccard(" ".join(split_words(first, code)), " ".join(split_words(second, code)))
 
 
 def embedding_similarities(questions: Sequence[Question], embed: Embed) -> ChoiceSimilarities:

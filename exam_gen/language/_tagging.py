@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby, takewhile
 from typing import Any, NamedTuple
 
 from HanTa import HanoverTagger
 
-from exam_gen.language._words import KNOWN_TO_ALL, PREPOSITIONS, RANKS
+from exam_gen.language._exam_language import MOST_WORDS, FoundSpan
+from exam_gen.language._words import GENERIC, KNOWN_TO_ALL, PREPOSITIONS, RANKS
 
 _TOKEN = re.compile(r"[^\W_](?:[\w'’./-]*[^\W_])?(?:\(\))?|[^\w\s]|_+\w*")
 _NOUN = frozenset({"NN0", "NN1", "NN2", "NP0", "UNC", "CRD", "ZZ0"})
@@ -37,18 +38,18 @@ class Token(NamedTuple):
         return self.start + len(self.text)
 
 
-@lru_cache(maxsize=1)
-def _tagger() -> Any:
-    return HanoverTagger.HanoverTagger("morphmodel_en.pgz")
+@cache
+def _tagger(model: str) -> Any:
+    return HanoverTagger.HanoverTagger(model)
 
 
 @lru_cache(maxsize=1 << 12)
-def tokens(sentence: str) -> tuple[Token, ...]:
-    """The words and marks of a sentence in order, each with its tag."""
+def tokens(sentence: str, model: str = "morphmodel_en.pgz") -> tuple[Token, ...]:
+    """The words and marks of a sentence in order, each with its tag, by a model that HanTa brings."""
     found = list(_TOKEN.finditer(sentence))
     if not found:
         return ()
-    tagged = _tagger().tag_sent([match.group() for match in found])
+    tagged = _tagger(model).tag_sent([match.group() for match in found])
     return tuple(
         Token(match.group(), str(tag), match.start()) for match, (_, _, tag) in zip(found, tagged, strict=True)
     )
@@ -64,6 +65,23 @@ def noun_phrases(sentence: str) -> list[tuple[Token, ...]]:
         if run:
             runs.append(tuple(run))
     return runs
+
+
+def phrases(sentence: str) -> list[FoundSpan]:
+    """Noun phrases of up to four plain words, without their articles; a single word must be a telling one."""
+    found = []
+    for run in noun_phrases(sentence):
+        words = [token.text.lower() for token in run]
+        text = sentence[run[0].start : run[-1].end]
+        if len(words) > MOST_WORDS or not re.fullmatch(r"[A-Za-z][A-Za-z -]*", text):
+            continue
+        if len(words) == 1 and (len(words[0]) < 5 or words[0] in GENERIC):
+            continue
+        if len(words) == 2 and (words[0] in GENERIC or words[1] in GENERIC):
+            continue
+        kind = f"phrase:{len(words)}{'p' if run[-1].tag == 'NN2' else 's'}"
+        found.append(FoundSpan(text, kind, run[0].start))
+    return found
 
 
 def is_nominal(sentence: str, text: str) -> bool:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from exam_gen._assembly import shuffle_exam
 from exam_gen._baselines import fixed_answer_baseline
+from exam_gen.language._known_languages import exam_language
 from exam_gen.language._similarity import distractors
 from exam_gen.language._words import VERBS
 from exam_gen.rules._rule import Finding, RuleJudge, RuleTools
-from examcore import Question
+from examcore import ENGLISH, Question, text_width
 
 _LEAST_DIFFERENCE = 12
-"""Characters by which a key must stand out before its length can be noticed."""
+"""Characters by which a key must stand out before its length can be noticed; Chinese and Japanese ones count twice."""
 
 
 def length_cue(question: Question) -> float:
@@ -22,8 +24,8 @@ def length_cue(question: Question) -> float:
 
     A key within twelve characters of a distractor counts as no cue, however short both are.
     """
-    key = max(len(question.answer), 1)
-    lengths = [max(len(one), 1) for one in distractors(question)]
+    key = max(text_width(question.answer), 1)
+    lengths = [max(text_width(one), 1) for one in distractors(question)]
     longest, shortest = max(lengths, default=key), min(lengths, default=key)
     if key - longest >= _LEAST_DIFFERENCE:
         return key / longest
@@ -32,11 +34,13 @@ def length_cue(question: Question) -> float:
 
 _FORMS: dict[str, Callable[[str], object]] = {
     "capital": lambda text: next((letter.isupper() for letter in text if letter.isalpha()), None),
-    "full stop": lambda text: text.endswith("."),
+    "full stop": lambda text: text.endswith((".", "。")),
     "digits": lambda text: bool(re.search(r"\d", text)),
     "code": lambda text: bool(re.search(r"[_(){}<>=`]|\w\.\w", text)),
     "number of words": lambda text: min(len(text.split()), 3) + (len(text.split()) > 7),
-    "article": lambda text: bool(re.match(r"(?:an?|the)\s", text, re.I)),
+}
+"""What is compared in any language."""
+_ENGLISH_FORMS: dict[str, Callable[[str], object]] = {
     "plural": lambda text: _is_plural(text),
     "verb": lambda text: bool(re.match(r"to\s", text, re.I)) or text.split(" ")[0].lower() in VERBS,
     "gerund": lambda text: bool(re.match(r"\w{2,}ing\s", text)),
@@ -50,11 +54,26 @@ def odd_forms(question: Question) -> tuple[str, ...]:
     if len(others) < 2:
         return ()
     odd = []
-    for name, form in _FORMS.items():
+    for name, form in _forms(question.language).items():
         alike = {form(one) for one in others}
         if len(alike) == 1 and form(question.answer.strip()) not in alike:
             odd.append(name)
     return tuple(odd)
+
+
+@cache
+def _forms(code: str) -> Mapping[str, Callable[[str], object]]:
+    """What is compared in a language: each form by its name."""
+    language = exam_language(code)
+
+    def article(text: str) -> bool:
+        first = re.match(r"[^\s'’]+(?=[\s'’])", text)
+        return first is not None and first.group().lower() in language.articles
+
+    def negation(text: str) -> bool:
+        return language.negation.search(text) is not None
+
+    return {**_FORMS, "article": article, **(_ENGLISH_FORMS if code == ENGLISH else {"negation": negation})}
 
 
 def _is_plural(text: str) -> bool:

@@ -27,10 +27,10 @@ from exam_gen.rules._rule import (
     measured,
     value_of,
 )
-from examcore import Question
+from examcore import Question, text_width
 
 Need = Literal["nothing", "encoder", "model"]
-Reads = Literal["any language", "spaced words", "English"]
+Reads = Literal["any language", "known languages", "English"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class RuleKind:
     """An available rule: what it drops, its judgement at a limit, the default limit, whether it is on by default.
 
     `limit` is None for a rule without one. `needs`: what `RuleTools` must hold. `alone`: whether it judges one question
-    without the others. `reads`: the texts it was written for, any, those whose words white space parts, or English.
+    without the others. `reads`: the texts it was written for: any, those of a language with a module, or English.
     """
 
     what: str
@@ -88,8 +88,7 @@ def _similarity(
             raise ValueError("rules: no encoder is given; wanted one for the rules that compare meanings")
         return RuleMeasure(getattr(similarity.embedding_similarities(questions, tools.embed), part))
 
-    reads: Reads = "spaced words" if needs == "nothing" else "any language"
-    return RuleKind(what, lambda bound: measured(measure, bound), limit, on, needs, alone=False, reads=reads)
+    return RuleKind(what, lambda bound: measured(measure, bound), limit, on, needs, alone=False)
 
 
 def _floor(limit: Limit) -> float:
@@ -132,37 +131,42 @@ RULE_KINDS: Mapping[str, RuleKind] = {
         cues.neutral_article,
         reads="English",
     ),
-    "stem-short": _number("too few characters in the stem", lambda one: len(one.stem.strip()), 20, "less"),
-    "stem-long": _number("too many characters in the stem", lambda one: len(one.stem.strip()), 1000),
+    "stem-short": _number("too few characters in the stem", lambda one: text_width(one.stem.strip()), 20, "less"),
+    "stem-long": _number("too many characters in the stem", lambda one: text_width(one.stem.strip()), 1000),
     "no-question": _check("no question mark ends the stem", checks.no_question),
     "few-choices": _number("too few choices", lambda one: len(one.choices), 2, "less"),
     "empty-choice": _check("a choice without text", checks.empty_choice),
     "duplicate-choices": _check(
         "choices that differ in case, spacing or outer punctuation only", checks.duplicate_choices
     ),
-    "choice-long": _number("too many characters in a choice", lambda one: max(map(len, one.choices), default=0), 500),
+    "choice-long": _number(
+        "too many characters in a choice", lambda one: max(map(text_width, one.choices), default=0), 500
+    ),
     "marked-choice": _check(
-        "a choice that carries a label, a verdict, an answer or explanation", checks.marked_choice, reads="English"
+        "a choice that carries a label, a verdict, an answer or explanation",
+        checks.marked_choice,
+        reads="known languages",
     ),
-    "catch-all": _check("'all of the above', 'both A and C', 'cannot be determined'", checks.catch_all),
-    "answer-leak": _check(
-        "the stem holds the key, or a long run of its words", checks.answer_leak, reads="spaced words"
+    "catch-all": _check(
+        "'all of the above', 'both A and C', 'cannot be determined'", checks.catch_all, reads="known languages"
     ),
+    "answer-leak": _check("the stem holds the key, or a long run of its words", checks.answer_leak),
     "quoted-leak": _number(
         "share of the key's words in a phrase of the passage that the stem quotes, beyond any distractor's",
         checks.quoted_leak,
         0.6,
-        reads="spaced words",
     ),
     "self-contained": _check(
-        "the stem points to a text or leans on an unnamed 'it' or 'this'", checks.self_contained, reads="English"
+        "the stem points to a text or leans on an unnamed 'it' or 'this'",
+        checks.self_contained,
+        reads="known languages",
     ),
     "names-a-text": _check(
         "the source paper's rule: any word for a text", checks.names_a_text, on=False, reads="English"
     ),
     "length-cue": _number("times the key is longer or shorter than every distractor", cues.length_cue, 1.6),
     "odd-one-out": RuleKind(
-        "ways in which only the key differs: case, number, code, grammar", _odd_one_out, 1, reads="English"
+        "ways in which only the key differs: case, number, code, grammar", _odd_one_out, 1, reads="known languages"
     ),
     "grammar-cue": _check("'a', 'an' or 'a(n)' before the gap fits the key only", cues.grammar_cue, reads="English"),
     "personal-data": _check("e-mail addresses, telephone and payment card numbers", checks.personal_data, on=False),
@@ -172,14 +176,12 @@ RULE_KINDS: Mapping[str, RuleKind] = {
         lambda limit: measured(earlier_stems(_floor(limit)), limit),
         0.79,
         alone=False,
-        reads="spaced words",
     ),
     "repeated-fact": RuleKind(
         "the same among questions with the same key",
         lambda limit: measured(earlier_stems(_floor(limit), same_key), limit),
         0.65,
         alone=False,
-        reads="spaced words",
     ),
     "intra-words": _similarity("Jaccard similarity of the key and a distractor", "intra", 0.7, on=True),
     "extra-words": _similarity("how much closer a distractor is to the passage than the key", "extra", 0.5),

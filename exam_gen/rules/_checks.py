@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
+from exam_gen.language._known_languages import exam_language
 from exam_gen.language._outside_references import outside_reference
 from exam_gen.language._similarity import distractors
 from exam_gen.rules._rule import Check
-from examcore import ENGLISH, FUNCTION_WORDS, Question, normalized
+from examcore import Question, function_words, language_named, normalized, text_width, words
 
 
 def no_question(question: Question) -> str | None:
@@ -32,75 +33,35 @@ def duplicate_choices(question: Question) -> str | None:
     return f"{again} of {len(texts)}" if again else None
 
 
-_MARKED = re.compile(
-    r"\b(?:correct|right|wrong|incorrect)\s+(?:answer|choice|option)\b|\((?:correct|incorrect|wrong)\)|[✓✔✅❌]"
-    r"|^\s*[(\[]?[A-Da-d][).\]]\s|\bexplanation\s*:|\banswer\s*:",
-    re.I,
-)
+_MARKS = re.compile(r"[✓✔✅❌]|^\s*[(\[]?[A-Da-d][).\]]\s")
+"""What marks or labels a choice in any language."""
 
 
 def marked_choice(question: Question) -> str | None:
     """No choice says whether it is right, carries a label, or swallowed the answer line."""
-    return _choice_with(question, _MARKED)
-
-
-_CATCH_ALL = re.compile(
-    r"\b(?:all|none|any|both|neither|each|either|some)\s+(?:of\s+)?(?:the\s+)?(?:above|these|those|them|other|others|options|"
-    r"choices|answers|listed|mentioned|given|following)\b|^(?:both|neither|either)\s+\(?[A-D]\)?\s+(?:and|n?or)\b"
-    r"|^\(?[A-D]\)?\s+(?:and|&)\s+\(?[A-D]\)?\.?$|^(?:all|both|neither)\.?$"
-    r"|\b(?:cannot|can't|not)\s+be\s+determined\b|^(?:not\s+(?:mentioned|specified|given|stated)|i\s+don'?t\s+know)\b",
-    re.I,
-)
-
-
-_LETTERS = r"^\(?[A-D]\)?\s+(?:{joined})\s+\(?[A-D]\)?\.?$"
-CATCH_ALLS = {
-    ENGLISH: _CATCH_ALL,
-    "de": re.compile(
-        r"\b(?:alle|keine|nichts|beide|jede|einige)[rsnm]?\s+(?:(?:der|von|den|die)\s+)?(?:oben|oberen|obigen|genannten"
-        r"|vorstehenden|aufgeführten|anderen|antworten|möglichkeiten|diesen|davon)\b|^(?:alle|keine[rs]?|beide)\.?$"
-        r"|\b(?:sowohl|weder)\s+\(?[A-D]\)?\s+(?:als|noch)\b|\bnicht\s+(?:bestimmbar|angegeben|genannt|erwähnt)\b|"
-        + _LETTERS.format(joined="und|&"),
-        re.I,
-    ),
-    "fr": re.compile(
-        r"\b(?:tou(?:te)?s|aucune?|chacune?|les\s+deux|l[’']une?)\s+(?:(?:de\s+ces|des|de\s+ceux|les|ces)\s+)?(?:réponses"
-        r"|options|choix|propositions|précédent\w*|ci-dessus|autres)\b|^(?:tou(?:te)?s|aucune?|les\s+deux)\.?$"
-        r"|\bni\s+\(?[A-D]\)?\s*,?\s+ni\b|\bne\s+peut\s+(?:pas\s+)?être\s+déterminé|\bnon\s+(?:précisé|mentionné|indiqué)|"
-        + _LETTERS.format(joined="et|&"),
-        re.I,
-    ),
-    "es": re.compile(
-        r"\b(?:tod[oa]s|ningun[oa]|ninguna|amb[oa]s|cualquiera)\s+(?:(?:de\s+)?(?:las|los|estas|estos)\s+)?(?:respuestas"
-        r"|opciones|anteriores|mencionad\w+|demás|otr[oa]s)\b|^(?:tod[oa]s|ningun[oa]|amb[oa]s)\.?$"
-        r"|\bni\s+\(?[A-D]\)?\s+ni\b|\bno\s+se\s+(?:puede\s+determinar|menciona|indica|especifica)\b|"
-        + _LETTERS.format(joined="y|&"),
-        re.I,
-    ),
-}
-"""Choices that stand for others or for none, by language; in another language none is told."""
-_NEVER = re.compile(r"(?!)")
+    words = exam_language(question.language).marked
+    return _choice_with(question, lambda text: words.search(text) or _MARKS.search(text))
 
 
 def catch_all(question: Question) -> str | None:
     """No choice stands for others ("all of the above", "both A and C") or for none ("cannot be determined").
 
-    Told in English, German, French and Spanish.
+    None is told in a language without a module.
     """
-    return _choice_with(question, CATCH_ALLS.get(question.language, _NEVER))
+    return _choice_with(question, exam_language(question.language).catch_all.search)
 
 
 def without_catch_all(question: Question, least: int = 3) -> Question | None:
     """The question without its catch-all choices, where these are wrong and `least` choices remain; else None."""
-    pattern = CATCH_ALLS.get(question.language, _NEVER)
+    pattern = exam_language(question.language).catch_all
     stays = [n for n, one in enumerate(question.choices) if not pattern.search(one.strip())]
     if len(stays) == len(question.choices) or question.key not in stays or len(stays) < least:
         return None
     return replace(question, choices=tuple(question.choices[n] for n in stays), key=stays.index(question.key))
 
 
-def _choice_with(question: Question, pattern: re.Pattern[str]) -> str | None:
-    number = next((n for n, one in enumerate(question.choices) if pattern.search(one.strip())), None)
+def _choice_with(question: Question, found: Callable[[str], object]) -> str | None:
+    number = next((n for n, one in enumerate(question.choices) if found(one.strip())), None)
     return None if number is None else f"choice {number} is {question.choices[number][:60]!r}"
 
 
@@ -110,22 +71,27 @@ _MOST_WORDS = 400
 
 def answer_leak(question: Question) -> str | None:
     """The stem does not give the key away: by holding it whole, or a long run of its words that no distractor has."""
-    stem = _words(question.stem)[:_MOST_WORDS]
-    key = _words(question.answer)[:_MOST_WORDS]
-    others = [_words(one)[:_MOST_WORDS] for one in distractors(question)]
+    code = question.language
+    stem = _words(question.stem, code)[:_MOST_WORDS]
+    key = _words(question.answer, code)[:_MOST_WORDS]
+    others = [_words(one, code)[:_MOST_WORDS] for one in distractors(question)]
     if not key or all(_run(other, stem) == len(other) for other in others):
         return None
     shared = _run(key, stem)
     if shared == len(key) and len("".join(key)) > 2:
-        return f"all {len(key)} words of the key are in the stem"
+        return f"all {_counted_words(key, code)} of the key are in the stem"
     elsewhere = max((_run(other, stem) for other in others), default=0)
     if shared >= max(4, 0.6 * len(key)) and shared > elsewhere + 1:
-        return f"{shared} of {len(key)} words of the key are in the stem"
+        return f"{shared} of {_counted_words(key, code)} of the key are in the stem"
     return None
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", normalized(text))
+def _words(text: str, code: str) -> list[str]:
+    return words(normalized(text), code)
+
+
+def _counted_words(found: Sequence[str], code: str) -> str:
+    return f"{len(found)} {'words' if language_named(code).spaced else 'pairs of characters'}"
 
 
 def _run(part: Sequence[str], whole: Sequence[str]) -> int:
@@ -133,7 +99,9 @@ def _run(part: Sequence[str], whole: Sequence[str]) -> int:
     return SequenceMatcher(None, part, whole, autojunk=False).find_longest_match().size
 
 
-_QUOTED = re.compile(r"[\"“«]([^\"“”«»]{12,})[\"”»]")
+_QUOTED = re.compile(r"[\"“„«「『]([^\"“”„«»「」『』]+)[\"”“»」』]")
+LEAST_QUOTED = 12
+"""Width of a quoted phrase: a shorter one is a name."""
 
 
 def quoted_leak(question: Question) -> float:
@@ -142,31 +110,35 @@ def quoted_leak(question: Question) -> float:
     Counted in content words, by their first six letters; a phrase of at least three words counts as the passage's when
     its words stand there in a row (a gap may stand for some).
     """
-    passage = f" {' '.join(_words(question.context))} "
-    quoted = [phrase for phrase in _QUOTED.findall(question.stem) if _quotes(phrase, passage)]
+    code = question.language
+    passage = f" {' '.join(_words(question.context, code))} "
+    phrases = [one for one in _QUOTED.findall(question.stem) if text_width(one) >= LEAST_QUOTED]
+    quoted = [phrase for phrase in phrases if _quotes(phrase, passage, code)]
     if not quoted:
         return 0.0
-    seen = _content(" ".join(quoted))
-    return max(0.0, _part(question.answer, seen) - max((_part(one, seen) for one in distractors(question)), default=0))
+    seen = _content(" ".join(quoted), code)
+    others = (_part(one, seen, code) for one in distractors(question))
+    return max(0.0, _part(question.answer, seen, code) - max(others, default=0))
 
 
-def _quotes(phrase: str, passage: str) -> bool:
-    parts = [_words(part) for part in re.split(r"(?:\ba\(n\)\s+)?_{2,}|…|\.{3}", phrase)]
+def _quotes(phrase: str, passage: str, code: str) -> bool:
+    parts = [_words(part, code) for part in re.split(r"(?:\ba\(n\)\s+)?_{2,}|…|\.{3}", phrase)]
     return sum(map(len, parts)) >= 3 and all(f" {' '.join(part)} " in passage for part in parts if part)
 
 
-def _part(text: str, seen: set[str]) -> float:
-    words = _content(text)
-    return len(words & seen) / len(words) if words else 0.0
+def _part(text: str, seen: set[str], code: str) -> float:
+    own = _content(text, code)
+    return len(own & seen) / len(own) if own else 0.0
 
 
-def _content(text: str) -> set[str]:
-    return {word[:6] for word in _words(text) if word not in FUNCTION_WORDS}
+def _content(text: str, code: str) -> set[str]:
+    empty = function_words(code)
+    return {word[:6] for word in _words(text, code) if word not in empty}
 
 
 def self_contained(question: Question) -> str | None:
     """The stem can be understood without the passage: it neither points to a text nor leans on an unnamed thing."""
-    found = outside_reference(question.stem)
+    found = outside_reference(question.stem, question.language)
     return None if found is None else f"{found!r} points outside the question"
 
 
@@ -213,12 +185,12 @@ def luhn(number: str) -> bool:
     return bool(digits) and any(digits) and (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
-def without_words(words: Sequence[str]) -> Check:
+def without_words(blocked: Sequence[str]) -> Check:
     """Neither stem nor choices hold one of the words, as a whole word in any case."""
-    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})(?!\w)", re.I)
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(blocked, key=len, reverse=True)))})(?!\w)", re.I)
 
     def check(question: Question) -> str | None:
         match = next((found for text in (question.stem, *question.choices) if (found := pattern.search(text))), None)
-        return repr(match.group()) if words and match else None
+        return repr(match.group()) if blocked and match else None
 
     return check

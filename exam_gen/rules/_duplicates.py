@@ -10,11 +10,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from exam_gen.rules._rule import Check, Measure, RuleMeasure, RuleTools
-from examcore import Question, normalized
+from examcore import Question, language_named, normalized, words
 
 
 def stem_words(question: Question) -> frozenset[str]:
-    """The different words of a stem; names with dots are single words: `str.lower` and `str.upper` differ."""
+    """The different words of a stem; names with dots are single words: `str.lower` and `str.upper` differ.
+
+    Of a script without spaces, the pairs of neighbouring characters.
+    """
+    if not language_named(question.language).spaced:
+        return frozenset(words(question.stem, question.language))
     return frozenset(re.findall(r"\w+(?:\.\w+)*", normalized(question.stem)))
 
 

@@ -50,8 +50,12 @@ def read(question: Question, tools: RuleTools) -> EvidenceLikelihoods:
     opened = None
     if question.context:
         title = str(question.metadata.get("title", ""))
-        opened = tools.model.log_likelihoods(open_prompt(title, question.context, question.stem), choices)
-    return EvidenceLikelihoods(opened, tools.model.log_likelihoods(closed_prompt(question.stem), choices))
+        opened = tools.model.log_likelihoods(
+            open_prompt(title, question.context, question.stem, question.language), choices
+        )
+    return EvidenceLikelihoods(
+        opened, tools.model.log_likelihoods(closed_prompt(question.stem, question.language), choices)
+    )
 
 
 def evidence(number: Callable[[EvidenceLikelihoods], float]) -> Measure:

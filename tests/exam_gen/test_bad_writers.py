@@ -21,7 +21,7 @@ def repeats(prompt: Prompt) -> str:
         (repeats, "stem is not a question"),
         (" I'm sorry, but I cannot help with that.", "stem is not a question"),
         ("", "stem is not a question"),
-        (" Wer bezahlt die Lotsen von Oslo jeden Tag?\nAnswer: 41 crowns", "stem has no question word"),
+        (" Wer bezahlt die Lotsen von Oslo jeden Tag?\nAnswer: 41 crowns", "stem is in German, wanted English"),
     ],
 )
 def test_every_reply_of_no_use_has_its_reason(reply: object, reason: str) -> None:

@@ -23,43 +23,41 @@ def test_questions_are_counted_by_language_with_the_rules_that_do_not_read_them(
     questions = [asked("de"), asked("ja"), asked("de", form=("what",)), asked("en")]
     notice = language_notice(questions)
     assert notice.startswith("3 of 4 questions are not in English (2 in German and 1 in Japanese): ")
-    assert "self-contained" in notice
-    assert "catch-all knows no wordings of Japanese" in notice
-    assert "which Japanese text does not have" in notice
+    assert "grammar-cue read English alone" in notice
+    assert "know no words" not in notice
     assert "2 of them have no labels" in notice
     assert exam_statistics(questions).as_dict()["languages"] == {"de": 2, "ja": 1, "en": 1}
 
 
-def test_german_alone_is_not_told_of_scripts_without_spaces_or_unknown_catch_alls() -> None:
-    notice = language_notice([asked("de", form=("what",))])
-    assert "catch-all" not in notice
-    assert "spaces" not in notice
-    assert "no labels" not in notice
+def test_a_language_without_a_module_is_told_of_with_the_rules_that_know_none_of_its_words() -> None:
+    notice = language_notice([asked("it"), asked("de", form=("what",))])
+    assert "marked-choice, catch-all, self-contained and odd-one-out know no words of Italian, whose prompts" in notice
 
 
 LEANING = {
     "self-contained": (
-        "What does this text say?",
-        "この文章は何と言っていますか？",
-        ("a", "b", "c"),
+        asked("en", "What does this text say?"),
+        asked("ja", "この文章は何と言っていますか？"),
+        asked("it", "Che cosa dice questo testo?"),
     ),
-    "answer-leak": (
-        "Where does the master write the names, in the big book or elsewhere?",
-        "港長は船の名前をどこに書きますか、大きい帳簿ですか？",
-        ("the big book", "a gate", "a box"),
+    "catch-all": (
+        asked("en", choices=("a", "All of the above")),
+        asked("ja", choices=("甲", "上記のすべて")),
+        asked("it", choices=("a", "Tutte le precedenti")),
     ),
 }
 
 
 @pytest.mark.parametrize("name", LEANING)
-def test_a_rule_that_is_named_drops_a_question_in_english_and_misses_it_in_japanese(name: str) -> None:
-    english, japanese, choices = LEANING[name]
-    own = tuple({"the big book": "大きい帳簿", "a gate": "門", "a box": "箱"}.get(one, one) for one in choices)
+def test_a_rule_that_knows_words_drops_a_question_in_a_language_with_a_module_and_misses_it_in_another(
+    name: str,
+) -> None:
     (rule,) = rules_of(only=[name])
-    found = rule.reasons([asked("en", english, choices), asked("ja", japanese, own)], RuleTools())
-    assert found[0] is not None
-    assert found[1] is None
-    assert RULE_KINDS[name].reads != "any language"
+    english, japanese, italian = rule.reasons(LEANING[name], RuleTools())
+    assert english is not None
+    assert japanese is not None
+    assert italian is None
+    assert RULE_KINDS[name].reads == "known languages"
 
 
 def test_question_words_are_those_of_english_questions() -> None:

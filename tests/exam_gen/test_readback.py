@@ -1,6 +1,6 @@
 import pytest
 
-from exam_gen.drafting._model_distractors import usable_wrong_answers, wants_writing, written_answers
+from exam_gen.drafting._model_distractors import AskedKey, usable_wrong_answers, wants_writing, written_answers
 from exam_gen.drafting._round_trip import agreement, round_trip
 from exam_gen.drafting._verification import VerificationCase
 from examcore import CachedLanguageModel, NoReply, ReplyStore
@@ -44,17 +44,17 @@ def test_the_passage_is_read_back_without_the_key():
     assert "Question: Who ran the port?" in prompts[0].user
 
 
-KEY = {"stem": "Who ran the port?", "key": "the harbour board", "sentence": "After the war the harbour board ran it."}
+KEY = AskedKey("Who ran the port?", "the harbour board", "After the war the harbour board ran it.")
 
 
 def test_wrong_answers_are_split_cleaned_and_put_in_the_keys_form():
     raw = ' The city council; 2) "the port police".; the army of Norway; the city council'
-    assert usable_wrong_answers(raw.split(";"), **KEY) == ["the city council", "the port police", "the army of Norway"]
+    assert usable_wrong_answers(raw.split(";"), KEY) == ["the city council", "the port police", "the army of Norway"]
 
 
 def test_wrong_answers_that_repeat_key_sentence_or_stem_or_differ_much_in_length_are_left_out():
     raw = "the harbour boards; the war; the port; no; the king of all the islands beyond the northern sea and more"
-    assert usable_wrong_answers(raw.split(";"), **KEY) == []
+    assert usable_wrong_answers(raw.split(";"), KEY) == []
 
 
 def test_wrong_answers_are_written_for_phrases_and_clauses_alone():
@@ -70,8 +70,6 @@ def test_wrong_answers_are_written_for_phrases_and_clauses_alone():
 def test_all_wrong_answers_are_written_as_one_batch():
     parrot = ScriptedModel(" the city council; the port police; the army of Norway")
     with ReplyStore(":memory:") as store:
-        found = written_answers(
-            [(KEY["stem"], KEY["key"], KEY["sentence"])] * 3, CachedLanguageModel(parrot, store), seed=0
-        )
-    assert [len(one) for one in found] == [3, 3, 3]
+        found = written_answers([KEY] * 3, CachedLanguageModel(parrot, store), seed=0)
+    assert [len(one.texts) for one in found] == [3, 3, 3]
     assert len(parrot.batches) == 1

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from ragexam._config import ExamConfig
 from ragexam._exam_table import exam_table
 from ragexam.report import analyse_run
 from ragexam.report._page import render
 from ragexam.report._question_groupings import FORM
 from ragexam.review import BlindAudit, ExamEditor
 from ragexam.review._marked_passage import pieces
+from tests.command_line import ragexam_here
 from tests.page_text import Seen
 from tests.ragexam.mixed_languages import ARABIC, GERMAN, JAPANESE, mixed_run
 
@@ -77,3 +79,19 @@ def test_questions_are_grouped_by_the_words_of_their_own_language(run: Path) -> 
     known = [one.id for one in questions if one.language in ("en", "de")]
     assert sorted(name for ids in grouped.values() for name in ids) == known
     assert {one.id for one in questions if one.language == "de"} <= set(grouped["what"])
+
+
+def test_the_language_of_an_exam_is_a_setting_that_a_run_stores_only_where_it_is_named(tmp_path: Path) -> None:
+    given = {"run": tmp_path, "corpus": {"source": "documents"}}
+    usual, german = (ExamConfig.model_validate({**given, "exam": exam}) for exam in ({}, {"language": "de"}))
+    assert "language" not in usual.model_dump(mode="json")["exam"]
+    assert german.model_dump(mode="json")["exam"]["language"] == "de"
+
+
+def test_an_unknown_language_of_an_exam_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "a.txt").write_text(str(GERMAN["context"]), encoding="utf-8")
+    done = ragexam_here("generate", "documents", "--out", "run", "--set", "exam.language=klingon", folder=tmp_path)
+    assert done.returncode == 2
+    assert "exam.language is 'klingon'; wanted one of ar, bg" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
