@@ -16,6 +16,7 @@ from examcore import (
     ReplyStore,
     RunFolder,
     counted,
+    language_named,
     locked_log,
     read_exam,
     read_log,
@@ -113,9 +114,13 @@ def decide_open_claims(
 def write_claim_sheet(found: ClaimFindings, path: Path, size: int, seed: int = 0) -> ClaimSheet:
     """Write `size` questions to the judge drawn at random, without its decisions, as JSON lines to label."""
     places = np.random.default_rng(seed).permutation(len(found.asks))[:size]
-    asks = [found.asks[place][0] for place in places]
-    write_lines(path, [{"question": one.topic, "claim": one.claim, "text": one.text, "label": ""} for one in asks])
-    return ClaimSheet(path, len(asks))
+    languages = {one.question.id: language_named(one.question.language) for one in found.answers}
+    rows = []
+    for one in (found.asks[place] for place in places):
+        about = {"question": one.topic, "claim": one.claim, "text": one.text}
+        rows.append({**about, **languages[one.topic].attributes, "label": ""})
+    write_lines(path, rows)
+    return ClaimSheet(path, len(rows))
 
 
 def _judge(settings: ModelSettings, replies: ReplyStore, by_reply: bool) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from examcore import CachedLanguageModel, text_units
+from examcore import ENGLISH, CachedLanguageModel, text_units
 from grading._records import Sentence, SystemReport
 from grading.reports._judges import VERSION, EntailmentJudge, LanguageModelJudge, cross_encoder
 from grading.reports._judging_material import Ask, Decision, Judge, ReportMaterial
@@ -27,6 +27,7 @@ _MARK = re.compile(r"\s*\[([^\[\]\n]{1,80})\]")
 _ITEM = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])\s+")
 _NO_PROSE = ("```", "~~~", "|")
 _CODE = re.compile(r"`[^`\n]*`")
+_AFTER_STOP = re.compile(r"([.!?。！？؟۔])((?:\s*\[[^\[\]\n]{1,80}\])+)")
 
 
 class ClaimAsk(NamedTuple):
@@ -57,21 +58,24 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
-def claims_of(text: str) -> list[str]:
-    """The sentences of a text, without marks of lists; headings, tables, blocks of code and marks claim nothing."""
-    units = [text[one.start : one.end].strip() for one in text_units(text) if one.level < HEADING]
+def claims_of(text: str, language: str = ENGLISH) -> list[str]:
+    """The sentences of a text in this language, without marks of lists.
+
+    Headings, tables, blocks of code and marks claim nothing.
+    """
+    units = [text[one.start : one.end].strip() for one in text_units(text, language) if one.level < HEADING]
     sentences = [_ITEM.sub("", one) for one in units if not one.startswith(_NO_PROSE)]
     return [one for one in sentences if re.search(r"\w", one)]
 
 
-def cited_claims(reply: str, passages: Sequence[str]) -> list[CitedClaim]:
-    """The claims of an answer with what they cite: `[2]`, `[1, 3]` count the passages from 1, `[c12]` names an id.
+def cited_claims(reply: str, passages: Sequence[str], language: str = ENGLISH) -> list[CitedClaim]:
+    """The claims of an answer in this language with what they cite.
 
-    Brackets that hold anything else stay in the claim, and so do those within code. Marks after a full stop belong to
-    the sentence before them.
+    `[2]`, `[1, 3]` count the passages from 1, `[c12]` names an id. Brackets that hold anything
+    else stay in the claim, and so do those within code. Marks after a full stop belong to the sentence before them.
     """
     found: list[CitedClaim] = []
-    for sentence in claims_of(re.sub(r"([.!?])((?:\s*\[[^\[\]\n]{1,80}\])+)", r"\2\1", reply)):
+    for sentence in claims_of(_AFTER_STOP.sub(r"\2\1", reply), language):
         code = [one.span() for one in _CODE.finditer(sentence)]
         cites: list[int] = []
 
@@ -105,15 +109,15 @@ def _cited(inside: str, passages: Sequence[str]) -> list[int] | None:
     return places
 
 
-def word_for_word(sentence: str, text: str) -> bool:
-    """Whether a sentence is one of a text's, white space and case apart."""
-    return _plain(sentence) in _plain_sentences(text)
+def word_for_word(sentence: str, text: str, language: str = ENGLISH) -> bool:
+    """Whether a sentence is one of a text's in this language, white space and case apart."""
+    return _plain(sentence) in _plain_sentences(text, language)
 
 
 @functools.lru_cache(maxsize=4096)
-def _plain_sentences(text: str) -> frozenset[str]:
+def _plain_sentences(text: str, language: str) -> frozenset[str]:
     """The sentences of a text, which many questions are about."""
-    return frozenset(map(_plain, claims_of(text)))
+    return frozenset(map(_plain, claims_of(text, language)))
 
 
 def _plain(text: str) -> str:

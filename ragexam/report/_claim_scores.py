@@ -18,9 +18,11 @@ from examcore import (
     Question,
     cohen_kappa,
     counted,
+    language_named,
     mean_interval,
     read_json_lines,
     shown_json,
+    words,
 )
 from grading.reports import CitedClaim, ClaimAsk, Decision, cited_claims, claims_of, text_hash, word_for_word
 
@@ -89,13 +91,14 @@ class ClaimedAnswer:
 
     @cached_property
     def claims(self) -> list[CitedClaim]:
-        """What it states, sentence by sentence."""
-        return [] if self.declined else cited_claims(self.reply, self.ids)
+        """What it states, sentence by sentence, in the language that the question is asked in."""
+        return [] if self.declined else cited_claims(self.reply, self.ids, self.question.language)
 
     @cached_property
     def source(self) -> list[str]:
         """The claims of the passage that the question was written from."""
-        return [one for one in claims_of(self.question.context) if len(one.split()) >= LEAST_WORDS]
+        language = self.question.language
+        return [one for one in claims_of(self.question.context, language) if _says_something(one, language)]
 
     @property
     def reading(self) -> str | None:
@@ -138,7 +141,7 @@ class ClaimedAnswer:
             return None
         mine = [
             name == self.question.chunk_id
-            or (None if text is None else any(word_for_word(sentence, text) for sentence in self.source))
+            or (None if text is None else any(word_for_word(one, text, self.question.language) for one in self.source))
             for name, text in zip(self.ids, self.passages, strict=True)
         ]
         return None if None in mine else [bool(one) for one in mine]
@@ -147,11 +150,11 @@ class ClaimedAnswer:
         return ClaimAsk(self.question.id, f"{self.question.stem} {claim.text}", text)
 
 
-def settled(ask: ClaimAsk, stem: str) -> Decision | None:
+def settled(ask: ClaimAsk, question: Question) -> Decision | None:
     """What takes no judge: an empty text states nothing, and a text states its own sentences."""
     if not ask.text.strip():
         return Decision(False, "there is no text")
-    if word_for_word(ask.claim.removeprefix(f"{stem} "), ask.text):
+    if word_for_word(ask.claim.removeprefix(f"{question.stem} "), ask.text, question.language):
         return Decision(True, "it stands there word for word")
     return None
 
@@ -161,9 +164,15 @@ def _joined(texts: Sequence[str | None]) -> str | None:
     return "\n\n".join(known) if len(known) == len(texts) else None
 
 
-def passage_texts(ids: Sequence[str], known: Mapping[str, str]) -> tuple[str | None, ...]:
+def passage_texts(ids: Sequence[str], known: Mapping[str, str], language: str) -> tuple[str | None, ...]:
     """The text of each passage: a known one's, or its name where that is a text itself; None where neither."""
-    return tuple(known.get(one, one if len(one.split()) >= LEAST_WORDS else None) for one in ids)
+    return tuple(known.get(one, one if _says_something(one, language) else None) for one in ids)
+
+
+def _says_something(text: str, language: str) -> bool:
+    """Whether a text has as many words as a statement takes; in a script without spaces, pairs of characters."""
+    found = text.split() if language_named(language).spaced else words(text, language)
+    return len(found) >= LEAST_WORDS
 
 
 def known_passages(chunks: Sequence[Chunk], questions: Sequence[Question]) -> dict[str, str]:
@@ -193,14 +202,13 @@ class ClaimFindings:
         return {name: self._scores(some) for name, some in self.by_pipeline.items()}
 
     @cached_property
-    def asks(self) -> list[tuple[ClaimAsk, str]]:
-        """All that a judge has to decide, each once, with the question's stem."""
-        found: dict[tuple[str, str], tuple[ClaimAsk, str]] = {}
+    def asks(self) -> list[ClaimAsk]:
+        """All that a judge has to decide, each once."""
+        found: dict[tuple[str, str], ClaimAsk] = {}
         for answer in self.answers:
-            stem = answer.question.stem
             for one in answer.asks():
-                if one.key not in found and settled(one, stem) is None:
-                    found[one.key] = (one, stem)
+                if one.key not in found and settled(one, answer.question) is None:
+                    found[one.key] = one
         return list(found.values())
 
     @property
@@ -211,11 +219,11 @@ class ClaimFindings:
     @property
     def open(self) -> list[ClaimAsk]:
         """What is not decided."""
-        return [one for one, _ in self.asks if one.key not in self.decisions]
+        return [one for one in self.asks if one.key not in self.decisions]
 
     def decision(self, answer: ClaimedAnswer, ask: ClaimAsk) -> Decision:
         """What is known of a question; open where the judge has not decided it."""
-        known = settled(ask, answer.question.stem)
+        known = settled(ask, answer.question)
         return known or self.decisions.get(ask.key) or Decision(None, NOT_JUDGED)
 
     def faithfulness(self, answer: ClaimedAnswer) -> float:
@@ -226,7 +234,7 @@ class ClaimFindings:
         """Cohen's kappa of the judge's decisions and the labels, clustered by question; None without labels."""
         both = [
             (self.decisions[one.key].verdict, self.hand[one.key] == STATED, one.topic)
-            for one, _ in self.asks
+            for one in self.asks
             if one.key in self.hand and one.key in self.decisions
         ]
         if not both:
@@ -288,7 +296,7 @@ class ClaimFindings:
 
     def _one_sided(self) -> list[str]:
         """A warning of a judge that nearly always says the same."""
-        said = [self.decisions[one.key].verdict for one, _ in self.asks if one.key in self.decisions]
+        said = [self.decisions[one.key].verdict for one in self.asks if one.key in self.decisions]
         for verdict, word in ((True, "stated"), (False, "not stated")):
             if len(said) >= FEWEST_DECIDED and said.count(verdict) >= ONE_SIDED * len(said):
                 return [
@@ -360,7 +368,7 @@ def read_decisions(records: Sequence[JsonRecord]) -> tuple[str, dict[tuple[str, 
 
 def read_claim_labels(path: Path, findings: ClaimFindings) -> dict[tuple[str, str], str]:
     """Labels given by hand to claims: `{claim, text, label}` a line; raises ValueError in one line."""
-    known = {one.key for one, _ in findings.asks}
+    known = {one.key for one in findings.asks}
     found: dict[tuple[str, str], str] = {}
     for one in read_json_lines(path):
         claim, text, label = (one.fields.get(name) for name in ("claim", "text", "label"))

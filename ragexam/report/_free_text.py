@@ -258,7 +258,7 @@ def _claims(folder: RunFolder, answers: Sequence[GradedAnswer], questions: Seque
             one.reply,
             one.label == DECLINED,
             one.passages,
-            passage_texts(one.passages, texts),
+            passage_texts(one.passages, texts, known[one.question].language),
         )
         for one in answers
     ]

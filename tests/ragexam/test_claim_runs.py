@@ -18,6 +18,7 @@ from ragexam._config import GridSettings
 from ragexam._run import HERE as THIS_PROCESS
 from ragexam._run import run_sitting
 from ragexam.report import _claim_scores
+from ragexam.report._claim_scores import ClaimedAnswer, passage_texts
 from tests.command_line import run_here
 from tests.rag.faulty_server import Body, Say, Server, chat, serving
 
@@ -191,6 +192,19 @@ def test_passages_that_are_texts_need_no_corpus(exam: Path, tmp_path: Path) -> N
     assert found["context_recall"]["estimate"] == 0.5
 
 
+def test_a_source_in_a_script_without_spaces_has_claims() -> None:
+    train, colour = "火车中午到达。", "它是红色的。"
+    asked = Question(
+        "q", "火车什么时候到达？", ("中午", "晚上"), 0, context=f"{train}{colour}好。", metadata={"language": "zh"}
+    )
+    given = passage_texts((colour, "c1"), {}, "zh")
+    answer = ClaimedAnswer("box", asked, f"{train}[1]", False, (colour, "c1"), given)
+    assert given == (colour, None)
+    assert answer.source == [train, colour]
+    assert [one.cites for one in answer.claims] == [(0,)]
+    assert answer.holding() is None
+
+
 def test_claims_that_got_no_reply_stay_open(exam: Path, tmp_path: Path) -> None:
     busy = True
 
@@ -213,7 +227,7 @@ def test_claims_are_labelled_by_hand_without_the_judges_decision(exam: Path, tmp
         sat(server, exam, out)
     assert told("answers", out, "--claim-sheet", sheet)[0] == 0
     items = [json.loads(line) for line in sheet.read_text().splitlines()]
-    assert all(set(one) == {"format", "question", "claim", "text", "label"} for one in items)
+    assert all(set(one) == {"format", "question", "claim", "text", "lang", "dir", "label"} for one in items)
     assert json.loads(told("answers", out, "--json")[1])["claims"]["judged"] == len(items)
     decided = {
         (one["claim"], one["text"]): one["stated"]

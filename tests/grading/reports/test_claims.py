@@ -51,6 +51,20 @@ def test_marks_cite_passages_by_number_or_id(reply: str, found: Sequence[tuple[s
     assert [tuple(one) for one in cited_claims(reply, ("c:7", "c9"))] == list(found)
 
 
+@pytest.mark.parametrize(
+    ("language", "reply", "found"),
+    [
+        # The full stop of an ordinal number ends a German sentence no more than an English abbreviation does.
+        ("de", "Am 3. Oktober kam es an. Es ist rot.", ["Am 3. Oktober kam es an.", "Es ist rot."]),
+        ("zh", "火车中午到达。[1]它是红色的。", ["火车中午到达。", "它是红色的。"]),
+        ("ar", "يصل القطار ظهرا. هل هو أحمر؟ نعم.", ["يصل القطار ظهرا.", "هل هو أحمر؟", "نعم."]),
+    ],
+)
+def test_claims_are_sentences_of_their_language(language: str, reply: str, found: Sequence[str]) -> None:
+    assert [one.text for one in cited_claims(reply, ("c1",), language)] == list(found)
+    assert word_for_word(found[0], reply.replace("[1]", ""), language)
+
+
 def test_without_passages_nothing_is_cited() -> None:
     assert [tuple(one) for one in cited_claims("At noon [1].", ())] == [("At noon [1].", ())]
 
