@@ -24,6 +24,7 @@ from examcore import (
     write_lines,
     write_text,
 )
+from grading import read_nuggets, write_bank
 from grading.reports import (
     ENTAILMENT,
     claim_judge_name,
@@ -34,7 +35,14 @@ from grading.reports import (
 from rag import ModelSettings, load_language_model, need_likelihoods
 from rag.servers import is_server
 from ragexam._free_text_answers import free_text_of
-from ragexam.report import CLAIM_LABELS, ClaimFindings, FreeTextAnswers, read_claim_labels, read_free_text
+from ragexam.report import (
+    CLAIM_LABELS,
+    ClaimFindings,
+    FreeTextAnswers,
+    read_claim_labels,
+    read_claim_nuggets,
+    read_free_text,
+)
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,16 @@ def claims_of_run(run: Path, judge: str, progress: Progress) -> FreeTextAnswers:
     folder, found = RunFolder(run), free_text_of(run)
     with folder.held():
         return decide_open_claims(folder, found, ModelSettings(model=judge), progress)
+
+
+def take_nuggets(run: Path, nuggets: Path) -> None:
+    """Keep nuggets in the run's folder; answers are held against them instead of the sentences of the source passages.
+
+    Raises ValueError in one line for nuggets of other questions.
+    """
+    folder = RunFolder(run)
+    read_claim_nuggets(nuggets, read_exam(folder.exam).questions)
+    write_bank(folder.claim_nuggets, read_nuggets(nuggets).nuggets)
 
 
 def label_claims(run: Path, found: FreeTextAnswers, labels: Path) -> FreeTextAnswers:

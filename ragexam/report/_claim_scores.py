@@ -24,6 +24,7 @@ from examcore import (
     shown_json,
     words,
 )
+from grading import nugget_claim, read_nuggets
 from grading.reports import CitedClaim, ClaimAsk, Decision, cited_claims, claims_of, text_hash, word_for_word
 
 FAITHFULNESS, COVERAGE = "faithfulness", "answer_coverage"
@@ -71,6 +72,7 @@ NOT_GIVEN = "no passages given"
 NOT_KNOWN = "the texts of its passages are not known"
 NO_CLAIM = "no answer states anything"
 NO_SOURCE = "no source passage is known"
+NO_NUGGET = "its questions have no nugget"
 NO_CITATION = "no sentence cites a passage"
 NOT_JUDGED = "not judged"
 
@@ -79,7 +81,7 @@ NOT_JUDGED = "not judged"
 class ClaimedAnswer:
     """An answer as its claims are counted: `passages` are texts, None where one is not known; `ids` name them.
 
-    An answer that declines states nothing.
+    An answer that declines states nothing. `nuggets`: what it should state, in place of what the source states.
     """
 
     pipeline: str
@@ -88,6 +90,7 @@ class ClaimedAnswer:
     declined: bool
     ids: tuple[str, ...]
     passages: tuple[str | None, ...]
+    nuggets: tuple[str, ...] | None = None
 
     @cached_property
     def claims(self) -> list[CitedClaim]:
@@ -99,6 +102,11 @@ class ClaimedAnswer:
         """The claims of the passage that the question was written from."""
         language = self.question.language
         return [one for one in claims_of(self.question.context, language) if _says_something(one, language)]
+
+    @property
+    def wanted(self) -> Sequence[str]:
+        """The claims that it is held against: the nuggets of its question, else those of its source."""
+        return self.source if self.nuggets is None else self.nuggets
 
     @property
     def reading(self) -> str | None:
@@ -121,14 +129,14 @@ class ClaimedAnswer:
         return asks
 
     def coverage_asks(self) -> list[ClaimAsk]:
-        """Whether the answer states what the source states; the question goes before it, for short answers."""
+        """Whether the answer states what is wanted; the question goes before it, for short answers."""
         text = f"{self.question.stem}\n{self.reply.strip()}" if self.claims else ""
-        return [ClaimAsk(self.question.id, one, text) for one in self.source]
+        return [ClaimAsk(self.question.id, one, text) for one in self.wanted]
 
     def recall_asks(self) -> list[ClaimAsk]:
-        """Whether its passages state what the source states."""
+        """Whether its passages state what is wanted."""
         text = self.reading
-        return [] if text is None else [ClaimAsk(self.question.id, one, text) for one in self.source]
+        return [] if text is None else [ClaimAsk(self.question.id, one, text) for one in self.wanted]
 
     def asks(self) -> Iterator[ClaimAsk]:
         """All that the scores need to know."""
@@ -210,6 +218,11 @@ class ClaimFindings:
                 if one.key not in found and settled(one, answer.question) is None:
                     found[one.key] = one
         return list(found.values())
+
+    @property
+    def has_nuggets(self) -> bool:
+        """Whether answers are held against nuggets rather than against the sentences of their sources."""
+        return any(one.nuggets is not None for one in self.answers)
 
     @property
     def is_judged(self) -> bool:
@@ -309,16 +322,17 @@ class ClaimFindings:
         read = [one for one in answers if one.reading is not None]
         no_passages = NOT_KNOWN if any(one.passages for one in answers) else NOT_GIVEN
         no_source = "" if any(one.source for one in answers) else NO_SOURCE
+        nothing_wanted = "" if any(one.wanted for one in answers) else NO_NUGGET if self.has_nuggets else NO_SOURCE
         cited = [self._share(one, one.citation_asks()) for one in answers if one.citation_asks()]
         held = [found for one in answers if (found := one.holding()) is not None]
         lost = [both for one in read if (both := self._lost(one)) is not None]
-        missing = no_source or ("" if read else no_passages) or NOT_JUDGED
+        missing = nothing_wanted or ("" if read else no_passages) or NOT_JUDGED
         stating = [one for one in read if one.claims]
         return {
             FAITHFULNESS: _score(
                 map(self.faithfulness, stating), NOT_JUDGED if stating else NO_CLAIM if read else no_passages
             ),
-            COVERAGE: _score((self._share(one, one.coverage_asks()) for one in answers), no_source or NOT_JUDGED),
+            COVERAGE: _score((self._share(one, one.coverage_asks()) for one in answers), nothing_wanted or NOT_JUDGED),
             PRECISION: _score((float(np.mean(one)) for one in held), no_source or no_passages),
             RECALL: _score((self._share(one, one.recall_asks()) for one in read), missing),
             CITATIONS: _score(iter(cited), NOT_JUDGED if cited else NO_CITATION),
@@ -364,6 +378,22 @@ def read_decisions(records: Sequence[JsonRecord]) -> tuple[str, dict[tuple[str, 
         key = (str(one.fields["claim"]), str(one.fields["text"]))
         found[key] = Decision(bool(one.fields["stated"]), str(one.fields["why"]))
     return judge, found
+
+
+def read_claim_nuggets(path: Path, questions: Sequence[Question]) -> dict[str, tuple[str, ...]]:
+    """What the nuggets of each question state; raises ValueError in one line where most questions have none."""
+    found: dict[str, list[str]] = {one.id: [] for one in questions}
+    nuggets = read_nuggets(path).nuggets
+    for one in nuggets:
+        if one.query in found:
+            found[one.query].append(nugget_claim(one))
+    lacking = [name for name, some in found.items() if not some]
+    if 2 * len(lacking) > len(found):
+        raise ValueError(
+            f"{path}: has no nugget of {len(lacking)} of {len(found)} questions (such as {lacking[0]!r}), but of "
+            f"{nuggets[0].query!r}; wanted ids of questions as its queries, at least half of them"
+        )
+    return {name: tuple(dict.fromkeys(some)) for name, some in found.items()}
 
 
 def read_claim_labels(path: Path, findings: ClaimFindings) -> dict[tuple[str, str], str]:

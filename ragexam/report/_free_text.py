@@ -35,6 +35,7 @@ from ragexam.report._claim_scores import (
     known_passages,
     passage_texts,
     read_claim_labels,
+    read_claim_nuggets,
     read_decisions,
 )
 from ragexam.report._claims_section import answer_card, claims_section
@@ -251,6 +252,8 @@ def _claims(folder: RunFolder, answers: Sequence[GradedAnswer], questions: Seque
     """The claims of answers, with what a judge and a reader decided about them so far."""
     chunks = read_chunks(folder.chunks) if folder.chunks.is_file() else []
     texts, known = known_passages(chunks, questions), {one.id: one for one in questions}
+    has_nuggets = folder.claim_nuggets.is_file()
+    nuggets = read_claim_nuggets(folder.claim_nuggets, questions) if has_nuggets else {}
     claimed = [
         ClaimedAnswer(
             one.pipeline,
@@ -259,6 +262,7 @@ def _claims(folder: RunFolder, answers: Sequence[GradedAnswer], questions: Seque
             one.label == DECLINED,
             one.passages,
             passage_texts(one.passages, texts, known[one.question].language),
+            nuggets.get(one.question),
         )
         for one in answers
     ]

@@ -251,6 +251,28 @@ def test_claims_are_labelled_by_hand_without_the_judges_decision(exam: Path, tmp
     assert (status, "wanted a claim of the run" in message) == (2, True)
 
 
+def test_answers_are_held_against_nuggets(exam: Path, tmp_path: Path) -> None:
+    out, bank = tmp_path / "out", tmp_path / "nuggets.jsonl"
+    made = {"q1": ["The train is red.", "It arrives at noon."], "q2": ["Lee drives the train."], "q9": ["Iron rusts."]}
+    lines = [json.dumps({"qid": one, "nuggets": [{"text": text} for text in some]}) for one, some in made.items()]
+    bank.write_text("\n".join(lines))
+    with serving(script) as server:
+        sat(server, exam, out)
+        found = scores_of(out, "--nuggets", bank, "--claims", f"openai:scripted@{server.url}")
+    # Each answer states one nugget of its question; the passages of q1 state both, that of q2 none, and q3 has none.
+    assert (found["answer_coverage"]["estimate"], found["answer_coverage"]["answers"]) == (0.75, 2)
+    assert (found["context_recall"]["estimate"], found["context_recall"]["answers"]) == (0.5, 2)
+    # Whether passages hold the source is a matter of its sentences still.
+    assert found["context_precision"]["estimate"] == pytest.approx((1 / 2 + 0 + 1) / 3)
+    assert scores_of(out) == found
+    assert told("report", out)[0] == 0
+    assert "Answers are held against nuggets" in (out / "report.html").read_text()
+    bank.write_text(lines[2])
+    status, _, message = told("answers", out, "--nuggets", bank)
+    assert (status, "has no nugget of 3 of 3 questions (such as 'q1'), but of 'q9'; wanted" in message) == (2, True)
+    assert scores_of(out) == found
+
+
 def test_the_page_shows_claims_grounds_and_passages(exam: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with serving(script) as server:
