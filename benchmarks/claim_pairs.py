@@ -4,11 +4,13 @@
     ragexam sit OUT/exam.jsonl --pipelines OUT/grid.yaml --out OUT/run
     python benchmarks/claim_pairs.py sheet OUT                    # sheet.jsonl: 100 pairs to label blind
     python benchmarks/claim_pairs.py labels OUT LABELS            # the sheet with kept labels filled in
+    python benchmarks/claim_pairs.py measure OUT MODEL            # a judge on the labelled sheet, as JSON
 
 COLLECTIONS is a folder of collections as `benchmarks/external_validity.py` reads them. Two models answer each question
 from the passage that answers it and from the one that BM25 finds. A pair is a sentence of an answer beside the passage
 that its model read, or the passage that answers the question; the same with a number, a name, a direction or a negation
 changed; or a sentence of the source beside an answer or the passage found. What makes a pair is not on the sheet.
+`benchmarks/claim_labels.csv` has the labels of ours, without the texts.
 """
 
 from __future__ import annotations
@@ -18,23 +20,40 @@ import csv
 import gzip
 import json
 import re
+import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from examcore import (
+    CachedLanguageModel,
     Chunk,
     Question,
+    ReplyStore,
     RunFolder,
+    cohen_kappa,
     read_exam,
+    read_json_lines,
     text_units,
     write_chunks,
     write_exam,
     write_lines,
 )
-from grading.reports import ClaimAsk, text_hash, word_for_word
+from grading.reports import (
+    ClaimAsk,
+    ClaimOdds,
+    cut_of_labels,
+    cut_of_unrelated,
+    held_out_verdicts,
+    text_hash,
+    weigh_claims,
+    word_for_word,
+)
+from rag import load_model
 from ragexam.report import read_free_text
 
 TAKEN = {"covidqa": 20, "mtrag": 10, "stackexchange": 10}
@@ -220,20 +239,94 @@ def write_sheet(out: Path, labels: Mapping[str, str]) -> int:
     return sum(name in labels for name, _ in sheet)
 
 
+def measure(out: Path, name: str) -> dict[str, object]:
+    """Kappas with the labels, of the judge by even odds and by each cut; rates; what the judge read."""
+    run = RunFolder(out / "run")
+    found = read_free_text(run, read_exam(run.exam).questions)
+    assert found is not None
+    sheet = [one.fields for one in read_json_lines(out / "sheet.jsonl")]
+    labels = {
+        ClaimAsk(*(str(one[name]) for name in ("question", "claim", "text"))): one["label"] == "stated" for one in sheet
+    }
+    with ReplyStore(out / "replies.sqlite") as store:
+        model = CachedLanguageModel(load_model(name), store)
+        started = time.perf_counter()
+        odds = {}
+        for ask, one in weigh_claims(list(labels), found.claims.unrelated_texts(), model):
+            assert isinstance(one, ClaimOdds)
+            odds[ask] = one
+            print(f"{len(odds)} of {len(labels)}, {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
+    (out / f"odds-{name.partition(':')[2]}.json").write_text(
+        json.dumps([{"id": name_of(ask), **one._asdict()} for ask, one in odds.items()]), encoding="utf-8"
+    )
+    kinds = {one.ask: one.kind for one in drawn(pairs(run))}
+    read = {step: vars(used) for step, used in model.steps.items()}
+    return {**judged(odds, labels, kinds), "read": read}
+
+
+def judged(
+    odds: Mapping[ClaimAsk, ClaimOdds], labels: Mapping[ClaimAsk, bool], kinds: Mapping[ClaimAsk, str]
+) -> dict[str, object]:
+    """What the odds say by even odds, by the cut of unrelated texts and by that of the other questions' labels."""
+    asks = list(odds)
+    stated = np.array([labels[one] for one in asks])
+    topics, leads = [one.topic for one in asks], np.array([odds[one].lead for one in asks])
+    beside = np.array([odds[one].beside for one in asks])
+    claims = {(one.topic, one.claim): odds[one] for one in asks}
+    cut = cut_of_unrelated(list(claims.values()))
+    plain = np.quantile([each for one in claims.values() for each in one.unrelated], 0.95)
+    verdicts = {
+        "even odds": beside > 0,
+        "unrelated texts": leads > cut.lead,
+        "labels of other questions": np.array(held_out_verdicts(leads, stated, topics, cut)),
+        "odds of unrelated texts": beside > plain,
+    }
+    return {
+        "labelled": len(asks),
+        "stated": int(stated.sum()),
+        "area_under_curve": {"odds": area(beside, stated), "leads": area(leads, stated)},
+        "cut": {**cut.record(), "of labels": cut_of_labels(leads, stated, cut).lead, "of odds": float(plain)},
+        "judges": {name: rates(one, stated, topics) for name, one in verdicts.items()},
+        "called stated, by kind": {
+            kind: f"{sum(verdicts['unrelated texts'][at] for at in places)} of {len(places)}, "
+            f"{sum(stated[at] for at in places)} stated"
+            for kind in PAIRS
+            if (places := [at for at, one in enumerate(asks) if kinds.get(one) == kind])
+        },
+    }
+
+
+def rates(verdicts: NDArray[np.bool_], stated: NDArray[np.bool_], topics: Sequence[str]) -> dict[str, object]:
+    """Cohen's kappa with its 90 % interval clustered by question, and both errors."""
+    kappa = cohen_kappa(verdicts.tolist(), stated.tolist(), groups=topics, interval=0.9)
+    errors = {"missed": (~verdicts[stated]), "accepted": verdicts[~stated]}
+    shown = {name: f"{int(some.sum())} of {len(some)}" for name, some in errors.items()}
+    return {"kappa": kappa.as_dict(), **shown, "called stated": int(verdicts.sum())}
+
+
+def area(values: NDArray[np.float64], stated: NDArray[np.bool_]) -> float:
+    """The probability that a stated pair has a larger value than one that is not."""
+    ahead = values[stated][:, None] - values[~stated]
+    return float(np.mean(ahead > 0) + np.mean(ahead == 0) / 2)
+
+
 def main() -> None:
     """Read the words of this script."""
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("what", choices=["questions", "sheet", "labels"])
-    words.add_argument("paths", type=Path, nargs="+")
+    words.add_argument("what", choices=["questions", "sheet", "labels", "measure"])
+    words.add_argument("words", nargs="+")
     given = words.parse_args()
+    first, *rest = given.words
     if given.what == "questions":
-        write_questions(*given.paths)
-        return
-    labels: dict[str, str] = {}
-    if given.what == "labels":
-        with given.paths[1].open(encoding="utf-8", newline="") as lines:
-            labels = {row["pair"]: row["label"] for row in csv.DictReader(lines)}
-    print(f"{write_sheet(given.paths[0], labels)} of {sum(PAIRS.values())} pairs are labelled")
+        write_questions(Path(first), Path(*rest))
+    elif given.what == "measure":
+        print(json.dumps(measure(Path(first), *rest), indent=2))
+    else:
+        labels: dict[str, str] = {}
+        if given.what == "labels":
+            with Path(*rest).open(encoding="utf-8", newline="") as lines:
+                labels = {row["pair"]: row["label"] for row in csv.DictReader(lines)}
+        print(f"{write_sheet(Path(first), labels)} of {sum(PAIRS.values())} pairs are labelled")
 
 
 if __name__ == "__main__":

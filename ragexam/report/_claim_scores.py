@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
-from pathlib import Path
+from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from examcore import (
     Chunk,
     IntervalEstimate,
-    JsonRecord,
     Question,
     cohen_kappa,
     counted,
     language_named,
     mean_interval,
-    read_json_lines,
-    shown_json,
     words,
 )
-from grading import nugget_claim, read_nuggets
-from grading.reports import CitedClaim, ClaimAsk, Decision, cited_claims, claims_of, text_hash, word_for_word
+from grading.reports import (
+    UNRELATED,
+    CitedClaim,
+    ClaimAsk,
+    ClaimCut,
+    ClaimOdds,
+    Decision,
+    cited_claims,
+    claims_of,
+    cut_of_labels,
+    cut_of_unrelated,
+    held_out_verdicts,
+    shares_a_sentence,
+    text_hash,
+    word_for_word,
+)
 
 FAITHFULNESS, COVERAGE = "faithfulness", "answer_coverage"
 PRECISION, RECALL, CITATIONS = "context_precision", "context_recall", "citation_support"
@@ -52,8 +63,8 @@ ONE_SIDED, FEWEST_DECIDED = 0.95, 20
 KAPPA_LEVEL = 0.9
 """What intervals of agreement cover, as those of answers' labels do."""
 
-Decided = Callable[[ClaimAsk], Decision | None]
-"""What is known of a question to the judge; None where it was not asked yet."""
+ClaimKey = tuple[str, str]
+"""A claim and the hash of a text, of which it is asked whether it states the claim."""
 
 
 class ClaimScore(NamedTuple):
@@ -191,12 +202,62 @@ def known_passages(chunks: Sequence[Chunk], questions: Sequence[Question]) -> di
 
 @dataclass(frozen=True)
 class ClaimFindings:
-    """The claims of a run's free-text answers: by which judge, its decisions by key, and labels given by hand."""
+    """The claims of a run's free-text answers: what a judge said of them by key, and labels given by hand.
+
+    A judge decides, or gives odds, of which a cut makes decisions.
+    """
 
     answers: Sequence[ClaimedAnswer]
     judge: str
-    decisions: Mapping[tuple[str, str], Decision]
-    hand: Mapping[tuple[str, str], str]
+    said: Mapping[ClaimKey, Decision | ClaimOdds]
+    hand: Mapping[ClaimKey, str]
+
+    @cached_property
+    def odds(self) -> dict[ClaimKey, ClaimOdds]:
+        """The odds of each question that a judge has given odds of."""
+        return {key: one for key, one in self.said.items() if isinstance(one, ClaimOdds)}
+
+    @cached_property
+    def labelled(self) -> tuple[NDArray[np.float64], NDArray[np.bool_], list[str]]:
+        """The leads of questions that were labelled by hand, whether the labels say stated, and their topics."""
+        asks = [one for one in self.asks if one.key in self.odds and one.key in self.hand]
+        stated = np.array([self.hand[one.key] == STATED for one in asks], dtype=bool)
+        return np.array([self.odds[one.key].lead for one in asks]), stated, [one.topic for one in asks]
+
+    @cached_property
+    def unrelated_cut(self) -> ClaimCut | None:
+        """The cut that unrelated texts give; None where the judge gave no odds."""
+        claims = {(one.topic, one.claim): self.odds[one.key] for one in self.asks if one.key in self.odds}
+        return cut_of_unrelated(list(claims.values())) if claims else None
+
+    @cached_property
+    def cut(self) -> ClaimCut | None:
+        """The lead above which a claim counts as stated: of the labels given by hand, else of unrelated texts."""
+        leads, stated, _ = self.labelled
+        return None if self.unrelated_cut is None else cut_of_labels(leads, stated, self.unrelated_cut)
+
+    @cached_property
+    def decisions(self) -> dict[ClaimKey, Decision]:
+        """What the judge has decided by itself or by the cut."""
+        found = {key: one for key, one in self.said.items() if isinstance(one, Decision)}
+        if self.cut is not None:
+            for key, one in self.odds.items():
+                found[key] = Decision(one.lead > self.cut.lead, f"it leads by {one.lead:.2f} nats")
+        return found
+
+    def unrelated_texts(self, seed: int = 0) -> dict[str, list[str]]:
+        """For each question texts to hold its claims against, drawn at random: what other questions were written from.
+
+        Where that is not known it is what was read for them first. Those on other documents go first; one that shares a
+        sentence with a text of the question is left out.
+        """
+        asked = {one.question.id: one.question for one in self.answers}
+        own: dict[str, dict[str, None]] = {name: {} for name in asked}
+        for one in self.answers:
+            texts = [one.question.context, *(text for text in one.passages if text is not None)]
+            own[one.question.id].update(dict.fromkeys(text for text in texts if text.strip()))
+        firsts = {name: next(iter(texts)) for name, texts in own.items() if texts}
+        return {name: _far_texts(one, asked, own[name], firsts, seed) for name, one in asked.items()}
 
     @cached_property
     def by_pipeline(self) -> dict[str, list[ClaimedAnswer]]:
@@ -244,7 +305,14 @@ class ClaimFindings:
         return self._share(answer, answer.claim_asks())
 
     def agreement(self) -> IntervalEstimate | None:
-        """Cohen's kappa of the judge's decisions and the labels, clustered by question; None without labels."""
+        """Cohen's kappa of the judge's decisions and the labels, clustered by question; None without labels.
+
+        Where the labels set the cut, each is compared with the decision by that of the other questions' labels.
+        """
+        if self.unrelated_cut is not None and self.labelled[2]:
+            leads, stated, topics = self.labelled
+            judged = held_out_verdicts(leads, stated, topics, self.unrelated_cut)
+            return cohen_kappa(judged, stated.tolist(), groups=topics, interval=KAPPA_LEVEL)
         both = [
             (self.decisions[one.key].verdict, self.hand[one.key] == STATED, one.topic)
             for one in self.asks
@@ -252,14 +320,15 @@ class ClaimFindings:
         ]
         if not both:
             return None
-        judged, labelled, topics = zip(*both, strict=True)
-        return cohen_kappa(judged, labelled, groups=topics, interval=KAPPA_LEVEL)
+        decided, labelled, groups = zip(*both, strict=True)
+        return cohen_kappa(decided, labelled, groups=groups, interval=KAPPA_LEVEL)
 
     def record(self) -> dict[str, Any]:
         """The scores as JSON types."""
         kappa = self.agreement()
         return {
             "judge": self.judge or None,
+            "cut": None if self.cut is None else self.cut.record(),
             "judged": len(self.asks) - len(self.open),
             "open": len(self.open),
             "pipelines": {
@@ -299,7 +368,7 @@ class ClaimFindings:
         if not self.judge:
             return ["Rules decided about all claims."]
         told = [f"{self.judge} decided {len(self.asks) - len(self.open)} of {len(self.asks)} questions about claims."]
-        told += self._one_sided()
+        told += [*(() if self.cut is None else self.cut.lines()), *self._one_sided()]
         kappa = self.agreement()
         if kappa is None:
             return [*told, "No claim was labelled by hand, so how far that can be trusted is not known."]
@@ -357,57 +426,19 @@ class ClaimFindings:
         return lost.count(False) / len(known), lost.count(True) / len(known)
 
 
+def _far_texts(
+    mine: Question, asked: Mapping[str, Question], own: Iterable[str], firsts: Mapping[str, str], seed: int
+) -> list[str]:
+    def order(name: str) -> tuple[bool, str]:
+        is_near = bool(mine.document_id) and asked[name].document_id == mine.document_id
+        return is_near, text_hash(f"{seed}\n{mine.id}\n{name}")
+
+    drawn = dict.fromkeys(firsts[name] for name in sorted(firsts, key=order) if name != mine.id)
+    far = (one for one in drawn if not any(shares_a_sentence(one, text, mine.language) for text in own))
+    return list(islice(far, UNRELATED))
+
+
 def _score(shares: Iterator[float], reason: str) -> ClaimScore:
     """The mean of what is known with its interval; the reason where nothing is."""
     known = np.array([one for one in shares if np.isfinite(one)])
     return ClaimScore(mean_interval(known, level=ACCURACY_LEVEL), len(known), "" if known.size else reason)
-
-
-def read_decisions(records: Sequence[JsonRecord]) -> tuple[str, dict[tuple[str, str], Decision]]:
-    """The judge of a log and its decisions; raises ValueError in one line for a line of another form."""
-    judge, found = "", {}
-    for one in records:
-        wanted = ("judge", "claim", "text", "why")
-        if not all(isinstance(one.fields.get(name), str) for name in wanted) or not isinstance(
-            one.fields.get("stated"), bool
-        ):
-            raise ValueError(
-                f"{one.place}: not a decision; wanted {', '.join(wanted)} as texts, stated as true or false"
-            )
-        judge = str(one.fields["judge"])
-        key = (str(one.fields["claim"]), str(one.fields["text"]))
-        found[key] = Decision(bool(one.fields["stated"]), str(one.fields["why"]))
-    return judge, found
-
-
-def read_claim_nuggets(path: Path, questions: Sequence[Question]) -> dict[str, tuple[str, ...]]:
-    """What the nuggets of each question state; raises ValueError in one line where most questions have none."""
-    found: dict[str, list[str]] = {one.id: [] for one in questions}
-    nuggets = read_nuggets(path).nuggets
-    for one in nuggets:
-        if one.query in found:
-            found[one.query].append(nugget_claim(one))
-    lacking = [name for name, some in found.items() if not some]
-    if 2 * len(lacking) > len(found):
-        raise ValueError(
-            f"{path}: has no nugget of {len(lacking)} of {len(found)} questions (such as {lacking[0]!r}), but of "
-            f"{nuggets[0].query!r}; wanted ids of questions as its queries, at least half of them"
-        )
-    return {name: tuple(dict.fromkeys(some)) for name, some in found.items()}
-
-
-def read_claim_labels(path: Path, findings: ClaimFindings) -> dict[tuple[str, str], str]:
-    """Labels given by hand to claims: `{claim, text, label}` a line; raises ValueError in one line."""
-    known = {one.key for one in findings.asks}
-    found: dict[tuple[str, str], str] = {}
-    for one in read_json_lines(path):
-        claim, text, label = (one.fields.get(name) for name in ("claim", "text", "label"))
-        if label not in CLAIM_LABELS:
-            raise ValueError(f"{one.place}: label is {shown_json(label)}; wanted {' or '.join(CLAIM_LABELS)}")
-        key = (str(claim), text_hash(str(text)))
-        if key not in known:
-            raise ValueError(
-                f"{one.place}: no judge is asked about {shown_json(claim)} here; wanted a claim of the run"
-            )
-        found[key] = str(label)
-    return found

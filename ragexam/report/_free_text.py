@@ -29,15 +29,8 @@ from examcore import (
 )
 from examcore.page import percent_range
 from rag import ABSTAINED, NO_CHOICE, Answer, AnswerStore, Pipeline
-from ragexam.report._claim_scores import (
-    ClaimedAnswer,
-    ClaimFindings,
-    known_passages,
-    passage_texts,
-    read_claim_labels,
-    read_claim_nuggets,
-    read_decisions,
-)
+from ragexam.report._claim_files import read_claim_labels, read_claim_nuggets, read_decisions
+from ragexam.report._claim_scores import ClaimedAnswer, ClaimFindings, known_passages, passage_texts
 from ragexam.report._claims_section import answer_card, claims_section
 from ragexam.report._component_names import pipeline_names
 from ragexam.report._page_parts import (
@@ -266,8 +259,8 @@ def _claims(folder: RunFolder, answers: Sequence[GradedAnswer], questions: Seque
         )
         for one in answers
     ]
-    judge, decisions = read_decisions(read_log(folder.claims).records)
-    found = ClaimFindings(claimed, judge, decisions, {})
+    judge, said = read_decisions(read_log(folder.claims).records)
+    found = ClaimFindings(claimed, judge, said, {})
     return (
         replace(found, hand=read_claim_labels(folder.claim_labels, found)) if folder.claim_labels.is_file() else found
     )

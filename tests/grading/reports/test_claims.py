@@ -13,7 +13,7 @@ from grading.reports import (
     claim_judge_name,
     claims_of,
     decide_claims,
-    language_model_judge,
+    replying_judge,
     word_for_word,
 )
 from grading.reports._judges import EntailmentJudge
@@ -76,15 +76,12 @@ def test_only_whole_sentences_stand_word_for_word() -> None:
     assert not word_for_word("arrive at noon.", text)
 
 
-@pytest.mark.parametrize("by_reply", [False, True])
-def test_a_language_model_is_asked_each_thing_once(by_reply: bool) -> None:
+def test_a_language_model_that_replies_is_asked_each_thing_once() -> None:
     def says(prompt: Prompt) -> bool:
         return "at noon" in prompt.user.split("Sentence:")[0] and "At noon" in prompt.user.split("Sentence:")[1]
 
-    model = ScriptedModel(
-        lambda prompt: "Yes" if says(prompt) else "No", lambda prompt, word: float((word == " Yes") == says(prompt))
-    )
-    judge = language_model_judge(CachedLanguageModel(model, ReplyStore(":memory:")), by_reply=by_reply)
+    model = ScriptedModel(lambda prompt: "Yes" if says(prompt) else "No")
+    judge = replying_judge(CachedLanguageModel(model, ReplyStore(":memory:")))
     for _ in range(2):
         found = list(decide_claims(ASKS, judge))
         assert [one for one, _ in found] == ASKS
