@@ -54,7 +54,7 @@ from grading.reports import (
     word_for_word,
 )
 from rag import load_model
-from ragexam.report import read_free_text
+from ragexam.report import read_free_text, unrelated_texts
 
 TAKEN = {"covidqa": 20, "mtrag": 10, "stackexchange": 10}
 """Questions of each collection; those of the first have a key, which answers are graded by."""
@@ -252,7 +252,7 @@ def measure(out: Path, name: str) -> dict[str, object]:
         model = CachedLanguageModel(load_model(name), store)
         started = time.perf_counter()
         odds = {}
-        for ask, one in weigh_claims(list(labels), found.claims.unrelated_texts(), model):
+        for ask, one in weigh_claims(list(labels), unrelated_texts(found.claims.answers), model):
             assert isinstance(one, ClaimOdds)
             odds[ask] = one
             print(f"{len(odds)} of {len(labels)}, {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)

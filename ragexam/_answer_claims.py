@@ -47,6 +47,7 @@ from ragexam.report import (
     read_claim_labels,
     read_claim_nuggets,
     read_free_text,
+    unrelated_texts,
 )
 
 
@@ -163,7 +164,7 @@ def _judged(
         yield from decide_claims(found.open, replying_judge(cached))
         return
     need_likelihoods(model)
-    yield from weigh_claims(found.open, found.unrelated_texts(), cached)
+    yield from weigh_claims(found.open, unrelated_texts(found.answers), cached)
     own, others = (cached.steps.get(name, ModelUsage()).prompt_tokens for name in ("claims", "unrelated"))
     progress.say(f"{own:,} tokens were read for claims beside their texts, {others:,} beside texts of other questions")
 

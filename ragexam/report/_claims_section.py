@@ -16,9 +16,9 @@ from ragexam.report._claim_scores import (
     NOT_JUDGED,
     PRECISION,
     RECALL,
-    ClaimedAnswer,
     ClaimFindings,
 )
+from ragexam.report._claimed_answers import ClaimedAnswer
 from ragexam.report._page_parts import (
     AnswerCard,
     PageSection,

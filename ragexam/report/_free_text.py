@@ -30,7 +30,8 @@ from examcore import (
 from examcore.page import percent_range
 from rag import ABSTAINED, NO_CHOICE, Answer, AnswerStore, Pipeline
 from ragexam.report._claim_files import read_claim_labels, read_claim_nuggets, read_decisions
-from ragexam.report._claim_scores import ClaimedAnswer, ClaimFindings, known_passages, passage_texts
+from ragexam.report._claim_scores import ClaimFindings
+from ragexam.report._claimed_answers import ClaimedAnswer, known_passages, passage_texts
 from ragexam.report._claims_section import answer_card, claims_section
 from ragexam.report._component_names import pipeline_names
 from ragexam.report._page_parts import (

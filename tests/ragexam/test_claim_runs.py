@@ -18,7 +18,7 @@ from ragexam._config import GridSettings
 from ragexam._run import HERE as THIS_PROCESS
 from ragexam._run import run_sitting
 from ragexam.report import _claim_scores
-from ragexam.report._claim_scores import ClaimedAnswer, passage_texts
+from ragexam.report._claimed_answers import ClaimedAnswer, passage_texts
 from tests.command_line import run_here
 from tests.rag.faulty_server import Body, Say, Server, chat, serving
 
