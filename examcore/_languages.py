@@ -31,6 +31,11 @@ class Language:
     spaced: bool = True
     direction: Literal["auto", "rtl"] = "auto"
 
+    @property
+    def attributes(self) -> dict[str, str]:
+        """HTML's attributes of its texts."""
+        return {"lang": self.code, "dir": self.direction}
+
 
 _ALL = (
     Language("ar", "Arabic", stemmer="arabic", segmenter="ar", direction="rtl"),

@@ -65,6 +65,8 @@ class RunFolder:
     """What a judge decided about claims of free-text answers: a log."""
     claim_labels = RunFile("claim_labels.jsonl")
     """The same decided by hand."""
+    claim_nuggets = RunFile("claim_nuggets.jsonl")
+    """Nuggets that answers are held against instead of the sentences of the source passages."""
     responses = RunFile("responses.csv")
     """The response table that measurement reads."""
     retrieval = RunFile("retrieval.csv")

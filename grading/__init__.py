@@ -2,7 +2,9 @@
 
 from grading._file_rows import FileRow, read_rows
 from grading._records import BankQuestion, Grade, KeyAnswer
+from grading.formats._bank_files import write_bank
 from grading.formats._grades import ReadGrades
+from grading.formats._nugget_files import nugget_claim, read_nuggets
 from grading.formats._trec import TrecRun
 from grading.leaderboards._paired import differences
 from grading.scores._cover import cover, exam_labels, exam_qrels
@@ -18,5 +20,8 @@ __all__ = [
     "differences",
     "exam_labels",
     "exam_qrels",
+    "nugget_claim",
+    "read_nuggets",
     "read_rows",
+    "write_bank",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,12 @@ import numpy as np
 from examcore import (
     CachedLanguageModel,
     FailedError,
+    ModelUsage,
     Progress,
     ReplyStore,
     RunFolder,
     counted,
+    language_named,
     locked_log,
     read_exam,
     read_log,
@@ -23,17 +25,30 @@ from examcore import (
     write_lines,
     write_text,
 )
+from grading import read_nuggets, write_bank
 from grading.reports import (
     ENTAILMENT,
+    ClaimAsk,
+    ClaimOdds,
+    Decision,
     claim_judge_name,
     decide_claims,
     entailment_judge,
-    language_model_judge,
+    replying_judge,
+    weigh_claims,
 )
 from rag import ModelSettings, load_language_model, need_likelihoods
 from rag.servers import is_server
 from ragexam._free_text_answers import free_text_of
-from ragexam.report import CLAIM_LABELS, ClaimFindings, FreeTextAnswers, read_claim_labels, read_free_text
+from ragexam.report import (
+    CLAIM_LABELS,
+    ClaimFindings,
+    FreeTextAnswers,
+    read_claim_labels,
+    read_claim_nuggets,
+    read_free_text,
+    unrelated_texts,
+)
 
 
 @dataclass(frozen=True)
@@ -63,6 +78,16 @@ def claims_of_run(run: Path, judge: str, progress: Progress) -> FreeTextAnswers:
         return decide_open_claims(folder, found, ModelSettings(model=judge), progress)
 
 
+def take_nuggets(run: Path, nuggets: Path) -> None:
+    """Keep nuggets in the run's folder; answers are held against them instead of the sentences of the source passages.
+
+    Raises ValueError in one line for nuggets of other questions.
+    """
+    folder = RunFolder(run)
+    read_claim_nuggets(nuggets, read_exam(folder.exam).questions)
+    write_bank(folder.claim_nuggets, read_nuggets(nuggets).nuggets)
+
+
 def label_claims(run: Path, found: FreeTextAnswers, labels: Path) -> FreeTextAnswers:
     """The same with labels given by hand, which are checked and kept in the run's folder.
 
@@ -80,8 +105,7 @@ def decide_open_claims(
 
     Each decision is kept as it comes. Raises `FailedError` at the end where the judge gave no reply.
     """
-    by_reply = is_server(settings.model)
-    name = claim_judge_name(settings.model, by_reply=by_reply)
+    name = claim_judge_name(settings.model, by_reply=is_server(settings.model))
     if found.claims.judge not in ("", name):
         kept = [one.fields for one in read_log(folder.claims).records if one.fields["judge"] == name]
         write_lines(folder.claims, kept)
@@ -95,13 +119,12 @@ def decide_open_claims(
         progress.step("claims") as report,
     ):
         report(0, len(asks))
-        for done, (ask, decision) in enumerate(decide_claims(asks, _judge(settings, replies, by_reply)), start=1):
-            if decision.verdict is None:
-                (failed if decision.failed else undecided).append(decision.why)
+        for done, (ask, said) in enumerate(_judged(found.claims, settings, replies, progress), start=1):
+            if isinstance(said, Decision) and said.verdict is None:
+                (failed if said.failed else undecided).append(said.why)
             else:
                 claim, text = ask.key
-                line = {"judge": name, "question": ask.topic, "claim": claim, "text": text}
-                log.append({**line, "stated": decision.verdict, "why": decision.why})
+                log.append({"judge": name, "question": ask.topic, "claim": claim, "text": text, **_fields(said)})
             report(done, len(asks))
     if undecided:
         progress.say(f"note: {counted(len(undecided), 'claim')} left open, such as for this reason: {undecided[0]}")
@@ -110,21 +133,40 @@ def decide_open_claims(
     return _read_again(folder)
 
 
+def _fields(said: Decision | ClaimOdds) -> dict[str, Any]:
+    if isinstance(said, ClaimOdds):
+        return {"log_odds": said.beside, "unrelated": said.unrelated}
+    return {"stated": said.verdict, "why": said.why}
+
+
 def write_claim_sheet(found: ClaimFindings, path: Path, size: int, seed: int = 0) -> ClaimSheet:
     """Write `size` questions to the judge drawn at random, without its decisions, as JSON lines to label."""
     places = np.random.default_rng(seed).permutation(len(found.asks))[:size]
-    asks = [found.asks[place][0] for place in places]
-    write_lines(path, [{"question": one.topic, "claim": one.claim, "text": one.text, "label": ""} for one in asks])
-    return ClaimSheet(path, len(asks))
+    languages = {one.question.id: language_named(one.question.language) for one in found.answers}
+    rows = []
+    for one in (found.asks[place] for place in places):
+        about = {"question": one.topic, "claim": one.claim, "text": one.text}
+        rows.append({**about, **languages[one.topic].attributes, "label": ""})
+    write_lines(path, rows)
+    return ClaimSheet(path, len(rows))
 
 
-def _judge(settings: ModelSettings, replies: ReplyStore, by_reply: bool) -> Callable[..., Any]:
+def _judged(
+    found: ClaimFindings, settings: ModelSettings, replies: ReplyStore, progress: Progress
+) -> Iterator[tuple[ClaimAsk, Decision | ClaimOdds]]:
+    """What the judge says of each open question, as it comes; a model of this machine gives odds."""
     if settings.model.startswith(ENTAILMENT):
-        return entailment_judge(settings.model)
+        yield from decide_claims(found.open, entailment_judge(settings.model))
+        return
     model = load_language_model(settings)
-    if not by_reply:
-        need_likelihoods(model)
-    return language_model_judge(CachedLanguageModel(model, replies), by_reply=by_reply)
+    cached = CachedLanguageModel(model, replies)
+    if is_server(settings.model):
+        yield from decide_claims(found.open, replying_judge(cached))
+        return
+    need_likelihoods(model)
+    yield from weigh_claims(found.open, unrelated_texts(found.answers), cached)
+    own, others = (cached.steps.get(name, ModelUsage()).prompt_tokens for name in ("claims", "unrelated"))
+    progress.say(f"{own:,} tokens were read for claims beside their texts, {others:,} beside texts of other questions")
 
 
 def _read_again(folder: RunFolder) -> FreeTextAnswers:

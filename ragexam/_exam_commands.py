@@ -108,49 +108,6 @@ def validity(
     show_result(validity_of_run(run, users, Progress(quiet=quiet)), as_json=as_json)
 
 
-@exam_app.command(epilog="Example: ragexam answers runs/quickstart --sheet sheet.jsonl")
-def answers(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder with answers in free text.")],
-    sheet: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write answers to label by hand, without their grades.")
-    ] = None,
-    size: Annotated[int, typer.Option(min=1, help="How many rows a sheet has.")] = 100,
-    labels: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A sheet with labels; kept as answer_labels.jsonl.")
-    ] = None,
-    claims: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Let it judge what the answers claim; kept in claims.jsonl.")
-    ] = None,
-    claim_sheet: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write claims to label by hand, without the judge's decisions.")
-    ] = None,
-    claim_labels: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A sheet of claims with labels; kept as claim_labels.jsonl.")
-    ] = None,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Show the answers in free text: right, wrong, declined.
-
-    How they were graded, how far that agrees with labels given by hand, and what they claim beside their passages.
-    """
-    from ragexam._answer_claims import claims_of_run, label_claims, write_claim_sheet
-    from ragexam._free_text_answers import free_text_of, write_answer_sheet
-
-    if sheet is not None and claim_sheet is not None:
-        raise ValueError("--claim-sheet: found with --sheet; wanted one of them")
-    found = free_text_of(run, labels)
-    if claims is not None:
-        found = claims_of_run(run, claims, Progress(quiet=quiet))
-    if claim_labels is not None:
-        found = label_claims(run, found, claim_labels)
-    if claim_sheet is not None:
-        show_result(write_claim_sheet(found.claims, claim_sheet, size, seed), as_json=as_json)
-        return
-    show_result(found if sheet is None else write_answer_sheet(found, sheet, size, seed), as_json=as_json)
-
-
 @exam_app.command(epilog="Example: ragexam export runs/quickstart --to lm-eval --out tasks")
 def export(
     exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],

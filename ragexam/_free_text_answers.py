@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from examcore import RunFolder, counted, read_exam, read_text, write_lines, write_text
+from examcore import RunFolder, counted, language_named, read_exam, read_text, write_lines, write_text
 from ragexam.report import LABELS, FreeTextAnswers, read_free_text, read_hand_labels
 
 
@@ -61,6 +61,7 @@ def write_answer_sheet(found: FreeTextAnswers, path: Path, size: int, seed: int 
         one = found.answers[place]
         question = found.questions[one.question]
         about = {"question": one.question, "asked": question.stem, "key": question.answer, "passage": question.context}
-        rows.append({"pipeline": one.pipeline, **about, "answer": one.reply, "label": ""})
+        spoken = language_named(question.language).attributes
+        rows.append({"pipeline": one.pipeline, **about, "answer": one.reply, **spoken, "label": ""})
     write_lines(path, rows)
     return AnswerSheet(path, len(rows))

@@ -56,7 +56,7 @@ def _loaded(name: str) -> Any:
     loaded: typer.Typer
     if name == "grade":
         from grading.commands import app as loaded
-    elif name in ("run", "sit", "classify"):
+    elif name in ("run", "sit", "answers", "classify"):
         from ragexam._model_commands import model_commands as loaded
     else:
         loaded = application(Progress().step, "ragexam")
@@ -216,6 +216,7 @@ MEASUREMENT = {
 LISTED = {
     "run": "Write, sit, measure, prune and report; resumes anywhere.",
     "sit": "Let a grid of pipelines sit an exam.",
+    "answers": "Show the answers in free text: right, wrong, declined.",
     "classify": "Label questions: Bloom's taxonomy, forms, your own taxonomy.",
     "grade": "Grade free text: EXAM, EXAM++, ARGUE, nuggets, leaderboards.",
     **MEASUREMENT,

@@ -144,6 +144,19 @@ def _combine(value: object) -> object:
     return "or" if value == "Default" else value
 
 
+def nugget_claim(nugget: BankQuestion) -> str:
+    """What a nugget states: its statement, or its question with an answer, or with all that it needs.
+
+    Raises `ValueError` for a question without an answer, which states nothing.
+    """
+    texts = [one.text for one in nugget.answers]
+    if nugget.kind == "nugget" or texts == [nugget.question]:
+        return nugget.question
+    if not texts:
+        raise ValueError(f"nugget {nugget.id!r} of {nugget.query!r}: no answers; wanted a statement, or a key")
+    return f"{nugget.question} {'; '.join(texts if nugget.combine == 'and' else texts[:1])}"
+
+
 def of_whole_documents(nuggets: Sequence[BankQuestion]) -> tuple[BankQuestion, ...]:
     """The nuggets with the segment ids that their answers are bound to cut at the `#`."""
     return tuple(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from examcore import json_kind
+from examcore import json_kind, read_exam
 from grading._file_rows import QUERY, SYSTEM, FileRow, column_of, holds_json, read_json_records, read_rows
 from grading._records import SystemReport
 from grading.formats._annotated_reports import is_annotated
@@ -21,7 +21,7 @@ from grading.formats._report_files import SENTENCES, read_reports
 ANSWER = ("answer_text", "response", "answer", *TEXT)
 """Names of the column of an answer's text."""
 _SEGMENT = ("segment", *TEXT)
-_CANDIDATES = "candidates"
+_CANDIDATES, _CHOICES = "candidates", "choices"
 _TOPIC_ID = ("topic_id", "request_id", "narrative_id")
 _TOPIC_TEXT = ("topic", "query", "title", "narrative")
 
@@ -52,6 +52,8 @@ class AnswersRead(NamedTuple):
 def read_nugget_sources(path: str | Path) -> NuggetSources:
     """The passages of each topic: `query, passage, text`, nuggetizer's pools, or the answers that systems gave.
 
+    Of an exam (`exam.jsonl`) each question is a topic, and the passage that it was written from is its passage.
+
     Raises `ValueError` (file:line, found, wanted) for what cannot be read, for passages of a corpus, which belong to
     no query, and for a file none of whose texts has a word.
     """
@@ -61,6 +63,10 @@ def read_nugget_sources(path: str | Path) -> NuggetSources:
     if records and all(_CANDIDATES in one.fields for one in records):
         refuse(faults)
         found = [pair for one in records for pair in _pooled(one, queries)]
+    elif records and all(_CHOICES in one.fields for one in records):
+        exam = read_exam(path).questions
+        queries.update((one.id, one.stem) for one in exam)
+        found = [(one.id, one.context) for one in exam]
     elif _are_reports(records) or not any(one.present(PASSAGE) for one in read_rows(path, {})):
         read = read_answer_texts(path)
         queries.update(read.queries)

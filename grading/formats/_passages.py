@@ -120,8 +120,8 @@ def answer_runs(passages: Iterable[Passage]) -> dict[str, TrecRun]:
 def pair(bank: Sequence[BankQuestion], passages: Iterable[Passage]) -> Paired:
     """Every passage with every question of its query, passage by passage; a corpus's passages with all questions.
 
-    A passage that several systems returned is graded once. Raises `ValueError` when no passage has a question, and when
-    systems returned different texts under one id.
+    A passage that several systems returned is graded once. Raises `ValueError` when no passage has a question, when
+    most of the bank's queries have no passage, and when systems returned different texts under one id.
     """
     questions = by_query(bank)
     pool = pooled(passages, questions)
@@ -133,7 +133,9 @@ def pair(bank: Sequence[BankQuestion], passages: Iterable[Passage]) -> Paired:
         )
     known = {one.query for one in pool}
     lost = Counter(one.query for one in pool if one.query not in questions)
-    return Paired(tuple(pairs), tuple(lost), tuple(one for one in questions if one not in known), lost.total())
+    lacking = tuple(one for one in questions if one not in known)
+    _require_most(lacking, len(questions))
+    return Paired(tuple(pairs), tuple(lost), lacking, lost.total())
 
 
 def articles_of(exam: Exam, passages: Sequence[Passage]) -> Paired:
@@ -141,7 +143,7 @@ def articles_of(exam: Exam, passages: Sequence[Passage]) -> Paired:
 
     A question's query is its `metadata.query`, its topic, its document or itself: the first of them that the passages
     know. The grades of articles on single questions are of the query that the exam has as a bank, the question's topic.
-    Raises `ValueError` when the passages know none.
+    Raises `ValueError` when the passages know none, or less than half of the queries.
     """
     found: dict[tuple[str, str], list[Passage]] = {}
     for one in passages:
@@ -163,7 +165,18 @@ def articles_of(exam: Exam, passages: Sequence[Passage]) -> Paired:
         for one in asked.get(query, ())
     ]
     wanted = set(asked)
-    return Paired(tuple(pairs), tuple(sorted(known - wanted)), tuple(sorted(wanted - known)), articles=found)
+    lacking = tuple(sorted(wanted - known))
+    _require_most(lacking, len(wanted))
+    return Paired(tuple(pairs), tuple(sorted(known - wanted)), lacking, articles=found)
+
+
+def _require_most(lacking: Sequence[str], queries: int) -> None:
+    """Refuse passages that most queries are without: they are likely those of another bank."""
+    if 2 * len(lacking) > queries:
+        raise ValueError(
+            f"passages: {len(lacking)} of {queries} queries of the bank ({_some(lacking)}) have none; wanted some for "
+            "at least half of the queries"
+        )
 
 
 def keyed(pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from examcore import write_text
+from examcore import Language, find_language, language_named, write_text
 from examcore.page import (
     clipped,
     installed_version,
@@ -45,6 +47,23 @@ TEXT = 700
 """Characters of a passage that are shown."""
 
 
+class TextLanguages:
+    """The languages of what a page shows of others' texts; None where a text does not tell."""
+
+    def __init__(self, bank: Mapping[str, Mapping[str, str]]) -> None:
+        self._bank = bank
+        self.of_text = cache(_language)
+
+    def of_query(self, query: str) -> Language | None:
+        """That of a query's questions together, since one alone is short."""
+        return self.of_text("\n".join(self._bank.get(query, {}).values()))
+
+
+def _language(text: str) -> Language | None:
+    code = find_language(text)
+    return None if code is None else language_named(code)
+
+
 def write_grading_report(folder: Path, sources: Sources, command: str) -> dict[str, Any]:
     """Write `report.html` into a folder of `ragexam grade run`, and return its numbers.
 
@@ -71,6 +90,7 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> dict[s
         "replies": background.replies_view(evidence),
         "most_cards": CARDS,
         "text_of": lambda query, passage: clipped(evidence.text_of(query, passage), TEXT),
+        "languages": TextLanguages(evidence.bank),
         "queries": background.queries_view(used),
         "left_out": background.left_out_view(evidence, used),
         "making": background.making_view(evidence, command, installed_version()),

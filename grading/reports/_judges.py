@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from examcore import CachedLanguageModel, Likelihoods, NoReply, Prompt
@@ -86,9 +86,16 @@ class LanguageModelJudge:
         found = dict(zip(open_, self._asked(prompts) if prompts else [], strict=True))
         return [known[at] if at in known else found[at] for at in range(len(asks))]
 
+    def log_odds(self, asks: Sequence[Ask]) -> list[float | NoReply]:
+        """The log-odds of Yes for each question, in nats, or why there are none."""
+        return [one if isinstance(one, NoReply) else log_odds(one) for one in self._scored(map(self._prompt, asks))]
+
+    def _scored(self, prompts: Iterable[Prompt]) -> list[Likelihoods | NoReply]:
+        return self._model.all_log_likelihoods([(one, WORDS) for one in prompts])
+
     def _asked(self, prompts: Sequence[Prompt]) -> list[Decision]:
         if self._by == "likelihood":
-            return [_likelier(one) for one in self._model.all_log_likelihoods([(one, WORDS) for one in prompts])]
+            return [_likelier(one) for one in self._scored(prompts)]
         replies = self._model.replies(prompts, max_tokens=REPLY_TOKENS, stop=("\n",))
         decisions = [
             read_reply(one) if isinstance(one, str) else Decision(None, one.reason, failed=True) for one in replies
@@ -259,10 +266,15 @@ def _settled(ask: Ask, material: ReportMaterial) -> Decision | None:
 def _likelier(found: Likelihoods | NoReply) -> Decision:
     if isinstance(found, NoReply):
         return Decision(None, found.reason, failed=True)
-    lead = found.sums[0] - found.sums[1]
+    lead = log_odds(found)
     if not math.isfinite(lead) or lead == 0:
         return Decision(None, "neither Yes nor No is the likelier")
     return Decision(lead > 0, f"probability of Yes {1 / (1 + math.exp(-max(min(lead, 700.0), -700.0))):.2f}")
+
+
+def log_odds(found: Likelihoods) -> float:
+    """How much likelier Yes is than No, in nats."""
+    return found.sums[0] - found.sums[1]
 
 
 def _as_they_are() -> object:

@@ -1,6 +1,8 @@
 """The report: one self-contained page about a run, and the numbers it is judged by."""
 
-from ragexam.report._claim_scores import CLAIM_LABELS, ClaimFindings, read_claim_labels
+from ragexam.report._claim_files import read_claim_labels, read_claim_nuggets
+from ragexam.report._claim_scores import CLAIM_LABELS, ClaimFindings
+from ragexam.report._claimed_answers import unrelated_texts
 from ragexam.report._free_text import LABELS, FreeTextAnswers, label_of, read_free_text, read_hand_labels
 from ragexam.report._page import write_report
 from ragexam.report._run_figures import draw_costs, draw_retrieval
@@ -17,7 +19,9 @@ __all__ = [
     "draw_retrieval",
     "label_of",
     "read_claim_labels",
+    "read_claim_nuggets",
     "read_free_text",
     "read_hand_labels",
+    "unrelated_texts",
     "write_report",
 ]

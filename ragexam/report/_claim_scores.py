@@ -1,28 +1,32 @@
-"""Scores of free-text answers counted from claims: what is asked of a judge, and what its decisions come to."""
+"""Scores of free-text answers counted from claims: what a judge's decisions come to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from examcore import (
-    Chunk,
     IntervalEstimate,
-    JsonRecord,
-    Question,
     cohen_kappa,
     counted,
     mean_interval,
-    read_json_lines,
-    shown_json,
 )
-from grading.reports import CitedClaim, ClaimAsk, Decision, cited_claims, claims_of, text_hash, word_for_word
+from grading.reports import (
+    ClaimAsk,
+    ClaimCut,
+    ClaimOdds,
+    Decision,
+    cut_of_labels,
+    cut_of_unrelated,
+    held_out_verdicts,
+)
+from ragexam.report._claimed_answers import ClaimedAnswer, settled
 
 FAITHFULNESS, COVERAGE = "faithfulness", "answer_coverage"
 PRECISION, RECALL, CITATIONS = "context_precision", "context_recall", "citation_support"
@@ -40,8 +44,6 @@ SCORES = {
 STATED, NOT_STATED = "stated", "not stated"
 CLAIM_LABELS = (STATED, NOT_STATED)
 """What a claim is labelled by hand."""
-LEAST_WORDS = 4
-"""Words of a sentence below which it may stand in any text: headings, marks of lists."""
 ACCURACY_LEVEL = 0.95
 """What intervals of scores cover, as those of accuracy do beside them."""
 ONE_SIDED, FEWEST_DECIDED = 0.95, 20
@@ -49,8 +51,8 @@ ONE_SIDED, FEWEST_DECIDED = 0.95, 20
 KAPPA_LEVEL = 0.9
 """What intervals of agreement cover, as those of answers' labels do."""
 
-Decided = Callable[[ClaimAsk], Decision | None]
-"""What is known of a question to the judge; None where it was not asked yet."""
+ClaimKey = tuple[str, str]
+"""A claim and the hash of a text, of which it is asked whether it states the claim."""
 
 
 class ClaimScore(NamedTuple):
@@ -69,117 +71,55 @@ NOT_GIVEN = "no passages given"
 NOT_KNOWN = "the texts of its passages are not known"
 NO_CLAIM = "no answer states anything"
 NO_SOURCE = "no source passage is known"
+NO_NUGGET = "its questions have no nugget"
 NO_CITATION = "no sentence cites a passage"
 NOT_JUDGED = "not judged"
 
 
 @dataclass(frozen=True)
-class ClaimedAnswer:
-    """An answer as its claims are counted: `passages` are texts, None where one is not known; `ids` name them.
-
-    An answer that declines states nothing.
-    """
-
-    pipeline: str
-    question: Question
-    reply: str
-    declined: bool
-    ids: tuple[str, ...]
-    passages: tuple[str | None, ...]
-
-    @cached_property
-    def claims(self) -> list[CitedClaim]:
-        """What it states, sentence by sentence."""
-        return [] if self.declined else cited_claims(self.reply, self.ids)
-
-    @cached_property
-    def source(self) -> list[str]:
-        """The claims of the passage that the question was written from."""
-        return [one for one in claims_of(self.question.context) if len(one.split()) >= LEAST_WORDS]
-
-    @property
-    def reading(self) -> str | None:
-        """All its passages as one text; None where there is none, or one is not known."""
-        return _joined(self.passages) if self.passages else None
-
-    def claim_asks(self) -> list[ClaimAsk]:
-        """Whether its passages state what it states."""
-        text = self.reading
-        return [] if text is None else [self._ask(one, text) for one in self.claims]
-
-    def citation_asks(self) -> list[ClaimAsk]:
-        """Whether what a sentence cites states it; a mark that names no passage cites an empty text."""
-        asks = []
-        for one in self.claims:
-            cited = [self.passages[place] if place >= 0 else "" for place in one.cites]
-            text = _joined(cited)
-            if cited and text is not None:
-                asks.append(self._ask(one, text))
-        return asks
-
-    def coverage_asks(self) -> list[ClaimAsk]:
-        """Whether the answer states what the source states; the question goes before it, for short answers."""
-        text = f"{self.question.stem}\n{self.reply.strip()}" if self.claims else ""
-        return [ClaimAsk(self.question.id, one, text) for one in self.source]
-
-    def recall_asks(self) -> list[ClaimAsk]:
-        """Whether its passages state what the source states."""
-        text = self.reading
-        return [] if text is None else [ClaimAsk(self.question.id, one, text) for one in self.source]
-
-    def asks(self) -> Iterator[ClaimAsk]:
-        """All that the scores need to know."""
-        for some in (self.claim_asks(), self.citation_asks(), self.coverage_asks(), self.recall_asks()):
-            yield from some
-
-    def holding(self) -> list[bool] | None:
-        """Which of its passages are the source or have one of its sentences; None where that cannot be told."""
-        if not self.passages or not self.source:
-            return None
-        mine = [
-            name == self.question.chunk_id
-            or (None if text is None else any(word_for_word(sentence, text) for sentence in self.source))
-            for name, text in zip(self.ids, self.passages, strict=True)
-        ]
-        return None if None in mine else [bool(one) for one in mine]
-
-    def _ask(self, claim: CitedClaim, text: str) -> ClaimAsk:
-        return ClaimAsk(self.question.id, f"{self.question.stem} {claim.text}", text)
-
-
-def settled(ask: ClaimAsk, stem: str) -> Decision | None:
-    """What takes no judge: an empty text states nothing, and a text states its own sentences."""
-    if not ask.text.strip():
-        return Decision(False, "there is no text")
-    if word_for_word(ask.claim.removeprefix(f"{stem} "), ask.text):
-        return Decision(True, "it stands there word for word")
-    return None
-
-
-def _joined(texts: Sequence[str | None]) -> str | None:
-    known = [one for one in texts if one is not None]
-    return "\n\n".join(known) if len(known) == len(texts) else None
-
-
-def passage_texts(ids: Sequence[str], known: Mapping[str, str]) -> tuple[str | None, ...]:
-    """The text of each passage: a known one's, or its name where that is a text itself; None where neither."""
-    return tuple(known.get(one, one if len(one.split()) >= LEAST_WORDS else None) for one in ids)
-
-
-def known_passages(chunks: Sequence[Chunk], questions: Sequence[Question]) -> dict[str, str]:
-    """The texts of passages by id, under their titles as models read them."""
-    sources = {one.chunk_id: one.context for one in questions if one.chunk_id}
-    return sources | {one.id: f"{one.title}\n\n{one.text}" if one.title else one.text for one in chunks}
-
-
-@dataclass(frozen=True)
 class ClaimFindings:
-    """The claims of a run's free-text answers: by which judge, its decisions by key, and labels given by hand."""
+    """The claims of a run's free-text answers: what a judge said of them by key, and labels given by hand.
+
+    A judge decides, or gives odds, of which a cut makes decisions.
+    """
 
     answers: Sequence[ClaimedAnswer]
     judge: str
-    decisions: Mapping[tuple[str, str], Decision]
-    hand: Mapping[tuple[str, str], str]
+    said: Mapping[ClaimKey, Decision | ClaimOdds]
+    hand: Mapping[ClaimKey, str]
+
+    @cached_property
+    def odds(self) -> dict[ClaimKey, ClaimOdds]:
+        """The odds of each question that a judge has given odds of."""
+        return {key: one for key, one in self.said.items() if isinstance(one, ClaimOdds)}
+
+    @cached_property
+    def labelled(self) -> tuple[NDArray[np.float64], NDArray[np.bool_], list[str]]:
+        """The leads of questions that were labelled by hand, whether the labels say stated, and their topics."""
+        asks = [one for one in self.asks if one.key in self.odds and one.key in self.hand]
+        stated = np.array([self.hand[one.key] == STATED for one in asks], dtype=bool)
+        return np.array([self.odds[one.key].lead for one in asks]), stated, [one.topic for one in asks]
+
+    @cached_property
+    def unrelated_cut(self) -> ClaimCut | None:
+        """The cut that unrelated texts give; None where the judge gave no odds."""
+        claims = {(one.topic, one.claim): self.odds[one.key] for one in self.asks if one.key in self.odds}
+        return cut_of_unrelated(list(claims.values())) if claims else None
+
+    @cached_property
+    def cut(self) -> ClaimCut | None:
+        """The lead above which a claim counts as stated: of the labels given by hand, else of unrelated texts."""
+        leads, stated, _ = self.labelled
+        return None if self.unrelated_cut is None else cut_of_labels(leads, stated, self.unrelated_cut)
+
+    @cached_property
+    def decisions(self) -> dict[ClaimKey, Decision]:
+        """What the judge has decided by itself or by the cut."""
+        found = {key: one for key, one in self.said.items() if isinstance(one, Decision)}
+        if self.cut is not None:
+            for key, one in self.odds.items():
+                found[key] = Decision(one.lead > self.cut.lead, f"it leads by {one.lead:.2f} nats")
+        return found
 
     @cached_property
     def by_pipeline(self) -> dict[str, list[ClaimedAnswer]]:
@@ -193,15 +133,19 @@ class ClaimFindings:
         return {name: self._scores(some) for name, some in self.by_pipeline.items()}
 
     @cached_property
-    def asks(self) -> list[tuple[ClaimAsk, str]]:
-        """All that a judge has to decide, each once, with the question's stem."""
-        found: dict[tuple[str, str], tuple[ClaimAsk, str]] = {}
+    def asks(self) -> list[ClaimAsk]:
+        """All that a judge has to decide, each once."""
+        found: dict[tuple[str, str], ClaimAsk] = {}
         for answer in self.answers:
-            stem = answer.question.stem
             for one in answer.asks():
-                if one.key not in found and settled(one, stem) is None:
-                    found[one.key] = (one, stem)
+                if one.key not in found and settled(one, answer.question) is None:
+                    found[one.key] = one
         return list(found.values())
+
+    @property
+    def has_nuggets(self) -> bool:
+        """Whether answers are held against nuggets rather than against the sentences of their sources."""
+        return any(one.nuggets is not None for one in self.answers)
 
     @property
     def is_judged(self) -> bool:
@@ -211,11 +155,11 @@ class ClaimFindings:
     @property
     def open(self) -> list[ClaimAsk]:
         """What is not decided."""
-        return [one for one, _ in self.asks if one.key not in self.decisions]
+        return [one for one in self.asks if one.key not in self.decisions]
 
     def decision(self, answer: ClaimedAnswer, ask: ClaimAsk) -> Decision:
         """What is known of a question; open where the judge has not decided it."""
-        known = settled(ask, answer.question.stem)
+        known = settled(ask, answer.question)
         return known or self.decisions.get(ask.key) or Decision(None, NOT_JUDGED)
 
     def faithfulness(self, answer: ClaimedAnswer) -> float:
@@ -223,22 +167,30 @@ class ClaimFindings:
         return self._share(answer, answer.claim_asks())
 
     def agreement(self) -> IntervalEstimate | None:
-        """Cohen's kappa of the judge's decisions and the labels, clustered by question; None without labels."""
+        """Cohen's kappa of the judge's decisions and the labels, clustered by question; None without labels.
+
+        Where the labels set the cut, each is compared with the decision by that of the other questions' labels.
+        """
+        if self.unrelated_cut is not None and self.labelled[2]:
+            leads, stated, topics = self.labelled
+            judged = held_out_verdicts(leads, stated, topics, self.unrelated_cut)
+            return cohen_kappa(judged, stated.tolist(), groups=topics, interval=KAPPA_LEVEL)
         both = [
             (self.decisions[one.key].verdict, self.hand[one.key] == STATED, one.topic)
-            for one, _ in self.asks
+            for one in self.asks
             if one.key in self.hand and one.key in self.decisions
         ]
         if not both:
             return None
-        judged, labelled, topics = zip(*both, strict=True)
-        return cohen_kappa(judged, labelled, groups=topics, interval=KAPPA_LEVEL)
+        decided, labelled, groups = zip(*both, strict=True)
+        return cohen_kappa(decided, labelled, groups=groups, interval=KAPPA_LEVEL)
 
     def record(self) -> dict[str, Any]:
         """The scores as JSON types."""
         kappa = self.agreement()
         return {
             "judge": self.judge or None,
+            "cut": None if self.cut is None else self.cut.record(),
             "judged": len(self.asks) - len(self.open),
             "open": len(self.open),
             "pipelines": {
@@ -278,7 +230,7 @@ class ClaimFindings:
         if not self.judge:
             return ["Rules decided about all claims."]
         told = [f"{self.judge} decided {len(self.asks) - len(self.open)} of {len(self.asks)} questions about claims."]
-        told += self._one_sided()
+        told += [*(() if self.cut is None else self.cut.lines()), *self._one_sided()]
         kappa = self.agreement()
         if kappa is None:
             return [*told, "No claim was labelled by hand, so how far that can be trusted is not known."]
@@ -288,7 +240,7 @@ class ClaimFindings:
 
     def _one_sided(self) -> list[str]:
         """A warning of a judge that nearly always says the same."""
-        said = [self.decisions[one.key].verdict for one, _ in self.asks if one.key in self.decisions]
+        said = [self.decisions[one.key].verdict for one in self.asks if one.key in self.decisions]
         for verdict, word in ((True, "stated"), (False, "not stated")):
             if len(said) >= FEWEST_DECIDED and said.count(verdict) >= ONE_SIDED * len(said):
                 return [
@@ -301,16 +253,17 @@ class ClaimFindings:
         read = [one for one in answers if one.reading is not None]
         no_passages = NOT_KNOWN if any(one.passages for one in answers) else NOT_GIVEN
         no_source = "" if any(one.source for one in answers) else NO_SOURCE
+        nothing_wanted = "" if any(one.wanted for one in answers) else NO_NUGGET if self.has_nuggets else NO_SOURCE
         cited = [self._share(one, one.citation_asks()) for one in answers if one.citation_asks()]
         held = [found for one in answers if (found := one.holding()) is not None]
         lost = [both for one in read if (both := self._lost(one)) is not None]
-        missing = no_source or ("" if read else no_passages) or NOT_JUDGED
+        missing = nothing_wanted or ("" if read else no_passages) or NOT_JUDGED
         stating = [one for one in read if one.claims]
         return {
             FAITHFULNESS: _score(
                 map(self.faithfulness, stating), NOT_JUDGED if stating else NO_CLAIM if read else no_passages
             ),
-            COVERAGE: _score((self._share(one, one.coverage_asks()) for one in answers), no_source or NOT_JUDGED),
+            COVERAGE: _score((self._share(one, one.coverage_asks()) for one in answers), nothing_wanted or NOT_JUDGED),
             PRECISION: _score((float(np.mean(one)) for one in held), no_source or no_passages),
             RECALL: _score((self._share(one, one.recall_asks()) for one in read), missing),
             CITATIONS: _score(iter(cited), NOT_JUDGED if cited else NO_CITATION),
@@ -339,37 +292,3 @@ def _score(shares: Iterator[float], reason: str) -> ClaimScore:
     """The mean of what is known with its interval; the reason where nothing is."""
     known = np.array([one for one in shares if np.isfinite(one)])
     return ClaimScore(mean_interval(known, level=ACCURACY_LEVEL), len(known), "" if known.size else reason)
-
-
-def read_decisions(records: Sequence[JsonRecord]) -> tuple[str, dict[tuple[str, str], Decision]]:
-    """The judge of a log and its decisions; raises ValueError in one line for a line of another form."""
-    judge, found = "", {}
-    for one in records:
-        wanted = ("judge", "claim", "text", "why")
-        if not all(isinstance(one.fields.get(name), str) for name in wanted) or not isinstance(
-            one.fields.get("stated"), bool
-        ):
-            raise ValueError(
-                f"{one.place}: not a decision; wanted {', '.join(wanted)} as texts, stated as true or false"
-            )
-        judge = str(one.fields["judge"])
-        key = (str(one.fields["claim"]), str(one.fields["text"]))
-        found[key] = Decision(bool(one.fields["stated"]), str(one.fields["why"]))
-    return judge, found
-
-
-def read_claim_labels(path: Path, findings: ClaimFindings) -> dict[tuple[str, str], str]:
-    """Labels given by hand to claims: `{claim, text, label}` a line; raises ValueError in one line."""
-    known = {one.key for one, _ in findings.asks}
-    found: dict[tuple[str, str], str] = {}
-    for one in read_json_lines(path):
-        claim, text, label = (one.fields.get(name) for name in ("claim", "text", "label"))
-        if label not in CLAIM_LABELS:
-            raise ValueError(f"{one.place}: label is {shown_json(label)}; wanted {' or '.join(CLAIM_LABELS)}")
-        key = (str(claim), text_hash(str(text)))
-        if key not in known:
-            raise ValueError(
-                f"{one.place}: no judge is asked about {shown_json(claim)} here; wanted a claim of the run"
-            )
-        found[key] = str(label)
-    return found

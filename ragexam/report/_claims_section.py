@@ -16,9 +16,9 @@ from ragexam.report._claim_scores import (
     NOT_JUDGED,
     PRECISION,
     RECALL,
-    ClaimedAnswer,
     ClaimFindings,
 )
+from ragexam.report._claimed_answers import ClaimedAnswer
 from ragexam.report._page_parts import (
     AnswerCard,
     PageSection,
@@ -35,6 +35,11 @@ LONGEST_PASSAGE = 1500
 """Characters of a passage that a card shows; the folder of the run has the rest."""
 LONGEST_REPLY = 600
 """Characters of an answer or of one claim that a card shows."""
+_SOURCES = (
+    "A source passage says more than its question asks for: compare what pipelines lose of it, and do not expect all "
+    "of it."
+)
+_NUGGETS = "Answers are held against nuggets: what an answer to the question should state."
 
 
 def claims_section(found: ClaimFindings, named: Mapping[str, str]) -> PageSection:
@@ -47,7 +52,7 @@ def claims_section(found: ClaimFindings, named: Mapping[str, str]) -> PageSectio
         counted=True,
     )
     lost = _table(
-        "Claims of the source passage on their way into the answers",
+        f"{'Nuggets' if found.has_nuggets else 'Claims of the source passage'} on their way into the answers",
         found,
         named,
         (
@@ -59,8 +64,8 @@ def claims_section(found: ClaimFindings, named: Mapping[str, str]) -> PageSectio
         ),
     )
     told = [
-        "A claim is a sentence. Faithfulness is the share of claims that the passages state, right or wrong. A source "
-        "passage says more than its question asks for: compare what pipelines lose of it, and do not expect all of it.",
+        "A claim is a sentence. Faithfulness is the share of claims that the passages state, right or wrong. "
+        + (_NUGGETS if found.has_nuggets else _SOURCES),
         *found.trust(),
         *_reasons(found, named),
     ]

@@ -29,14 +29,9 @@ from examcore import (
 )
 from examcore.page import percent_range
 from rag import ABSTAINED, NO_CHOICE, Answer, AnswerStore, Pipeline
-from ragexam.report._claim_scores import (
-    ClaimedAnswer,
-    ClaimFindings,
-    known_passages,
-    passage_texts,
-    read_claim_labels,
-    read_decisions,
-)
+from ragexam.report._claim_files import read_claim_labels, read_claim_nuggets, read_decisions
+from ragexam.report._claim_scores import ClaimFindings
+from ragexam.report._claimed_answers import ClaimedAnswer, known_passages, passage_texts
 from ragexam.report._claims_section import answer_card, claims_section
 from ragexam.report._component_names import pipeline_names
 from ragexam.report._page_parts import (
@@ -251,6 +246,8 @@ def _claims(folder: RunFolder, answers: Sequence[GradedAnswer], questions: Seque
     """The claims of answers, with what a judge and a reader decided about them so far."""
     chunks = read_chunks(folder.chunks) if folder.chunks.is_file() else []
     texts, known = known_passages(chunks, questions), {one.id: one for one in questions}
+    has_nuggets = folder.claim_nuggets.is_file()
+    nuggets = read_claim_nuggets(folder.claim_nuggets, questions) if has_nuggets else {}
     claimed = [
         ClaimedAnswer(
             one.pipeline,
@@ -258,12 +255,13 @@ def _claims(folder: RunFolder, answers: Sequence[GradedAnswer], questions: Seque
             one.reply,
             one.label == DECLINED,
             one.passages,
-            passage_texts(one.passages, texts),
+            passage_texts(one.passages, texts, known[one.question].language),
+            nuggets.get(one.question),
         )
         for one in answers
     ]
-    judge, decisions = read_decisions(read_log(folder.claims).records)
-    found = ClaimFindings(claimed, judge, decisions, {})
+    judge, said = read_decisions(read_log(folder.claims).records)
+    found = ClaimFindings(claimed, judge, said, {})
     return (
         replace(found, hand=read_claim_labels(folder.claim_labels, found)) if folder.claim_labels.is_file() else found
     )

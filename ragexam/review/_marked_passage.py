@@ -48,10 +48,7 @@ def hidden_characters(text: str) -> list[str]:
 
 def spoken(question: Question | None) -> dict[str, str]:
     """The attributes of a question's texts in the page: the language, and the direction they are read in."""
-    if question is None:
-        return {}
-    language = language_named(question.language)
-    return {"lang": language.code, "dir": language.direction}
+    return {} if question is None else language_named(question.language).attributes
 
 
 def _places(text: str, wanted: str) -> Iterator[tuple[int, int]]:

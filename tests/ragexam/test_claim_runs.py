@@ -18,6 +18,7 @@ from ragexam._config import GridSettings
 from ragexam._run import HERE as THIS_PROCESS
 from ragexam._run import run_sitting
 from ragexam.report import _claim_scores
+from ragexam.report._claimed_answers import ClaimedAnswer, passage_texts
 from tests.command_line import run_here
 from tests.rag.faulty_server import Body, Say, Server, chat, serving
 
@@ -191,6 +192,19 @@ def test_passages_that_are_texts_need_no_corpus(exam: Path, tmp_path: Path) -> N
     assert found["context_recall"]["estimate"] == 0.5
 
 
+def test_a_source_in_a_script_without_spaces_has_claims() -> None:
+    train, colour = "火车中午到达。", "它是红色的。"
+    asked = Question(
+        "q", "火车什么时候到达？", ("中午", "晚上"), 0, context=f"{train}{colour}好。", metadata={"language": "zh"}
+    )
+    given = passage_texts((colour, "c1"), {}, "zh")
+    answer = ClaimedAnswer("box", asked, f"{train}[1]", False, (colour, "c1"), given)
+    assert given == (colour, None)
+    assert answer.source == [train, colour]
+    assert [one.cites for one in answer.claims] == [(0,)]
+    assert answer.holding() is None
+
+
 def test_claims_that_got_no_reply_stay_open(exam: Path, tmp_path: Path) -> None:
     busy = True
 
@@ -213,7 +227,7 @@ def test_claims_are_labelled_by_hand_without_the_judges_decision(exam: Path, tmp
         sat(server, exam, out)
     assert told("answers", out, "--claim-sheet", sheet)[0] == 0
     items = [json.loads(line) for line in sheet.read_text().splitlines()]
-    assert all(set(one) == {"format", "question", "claim", "text", "label"} for one in items)
+    assert all(set(one) == {"format", "question", "claim", "text", "lang", "dir", "label"} for one in items)
     assert json.loads(told("answers", out, "--json")[1])["claims"]["judged"] == len(items)
     decided = {
         (one["claim"], one["text"]): one["stated"]
@@ -235,6 +249,28 @@ def test_claims_are_labelled_by_hand_without_the_judges_decision(exam: Path, tmp
     sheet.write_text(json.dumps({**items[0], "label": "stated", "claim": "Else."}))
     status, _, message = told("answers", out, "--claim-labels", sheet)
     assert (status, "wanted a claim of the run" in message) == (2, True)
+
+
+def test_answers_are_held_against_nuggets(exam: Path, tmp_path: Path) -> None:
+    out, bank = tmp_path / "out", tmp_path / "nuggets.jsonl"
+    made = {"q1": ["The train is red.", "It arrives at noon."], "q2": ["Lee drives the train."], "q9": ["Iron rusts."]}
+    lines = [json.dumps({"qid": one, "nuggets": [{"text": text} for text in some]}) for one, some in made.items()]
+    bank.write_text("\n".join(lines))
+    with serving(script) as server:
+        sat(server, exam, out)
+        found = scores_of(out, "--nuggets", bank, "--claims", f"openai:scripted@{server.url}")
+    # Each answer states one nugget of its question; the passages of q1 state both, that of q2 none, and q3 has none.
+    assert (found["answer_coverage"]["estimate"], found["answer_coverage"]["answers"]) == (0.75, 2)
+    assert (found["context_recall"]["estimate"], found["context_recall"]["answers"]) == (0.5, 2)
+    # Whether passages hold the source is a matter of its sentences still.
+    assert found["context_precision"]["estimate"] == pytest.approx((1 / 2 + 0 + 1) / 3)
+    assert scores_of(out) == found
+    assert told("report", out)[0] == 0
+    assert "Answers are held against nuggets" in (out / "report.html").read_text()
+    bank.write_text(lines[2])
+    status, _, message = told("answers", out, "--nuggets", bank)
+    assert (status, "has no nugget of 3 of 3 questions (such as 'q1'), but of 'q9'; wanted" in message) == (2, True)
+    assert scores_of(out) == found
 
 
 def test_the_page_shows_claims_grounds_and_passages(exam: Path, tmp_path: Path) -> None:

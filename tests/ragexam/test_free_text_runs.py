@@ -144,7 +144,8 @@ def test_free_text_is_sat_beside_choices_graded_and_labelled(exam: Path, tmp_pat
     items = [json.loads(line) for line in sheet.read_text().splitlines()]
     assert len(items) == 20
     assert all(
-        set(one) == {"format", "pipeline", "question", "asked", "key", "passage", "answer", "label"} for one in items
+        set(one) == {"format", "pipeline", "question", "asked", "key", "passage", "answer", "lang", "dir", "label"}
+        for one in items
     )
     truth = {13: "declined", 15: "wrong"}
     labelled = [{**one, "label": truth.get(number(one["asked"]), "right")} for one in items]

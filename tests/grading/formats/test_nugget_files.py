@@ -10,7 +10,7 @@ import pytest
 from grading._records import BankQuestion, KeyAnswer, Sentence, SystemReport
 from grading.formats._bank_files import write_bank
 from grading.formats._file_faults import counted
-from grading.formats._nugget_files import matched, of_whole_documents, read_nuggets
+from grading.formats._nugget_files import matched, nugget_claim, of_whole_documents, read_nuggets
 from tests import shared_data
 from tests.grading import films
 
@@ -25,6 +25,24 @@ def written(path: Path, *records: object) -> Path:
 def test_a_bank_is_read_as_a_bank(tmp_path: Path) -> None:
     write_bank(tmp_path / "bank.jsonl", films.NUGGETS)
     assert read_nuggets(tmp_path / "bank.jsonl").nuggets == films.NUGGETS
+
+
+@pytest.mark.parametrize(
+    ("nugget", "claim"),
+    [
+        (BankQuestion("1", "7", "It is old", (KeyAnswer("It is old"),)), "It is old"),
+        (BankQuestion("1", "7", "It is old", kind="nugget"), "It is old"),
+        (BankQuestion("1", "7", "How old?", (KeyAnswer("a year"), KeyAnswer("12 months"))), "How old? a year"),
+        (BankQuestion("1", "7", "Who?", (KeyAnswer("Lee"), KeyAnswer("Kim")), combine="and"), "Who? Lee; Kim"),
+    ],
+)
+def test_a_nugget_claims_its_statement_or_its_answer(nugget: BankQuestion, claim: str) -> None:
+    assert nugget_claim(nugget) == claim
+
+
+def test_a_question_without_an_answer_claims_nothing() -> None:
+    with pytest.raises(ValueError, match="nugget '1' of '7': no answers; wanted a statement, or a key"):
+        nugget_claim(BankQuestion("1", "7", "How old?"))
 
 
 def test_nuggetizers_lines_become_nuggets_that_any_document_may_support(tmp_path: Path) -> None:

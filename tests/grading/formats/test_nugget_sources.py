@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from examcore import Question, write_exam
 from grading.formats._nugget_sources import AnswerText, read_answer_texts, read_nugget_sources
 from tests.shared_data import SHARED
 
@@ -29,6 +30,14 @@ def test_passages_belong_to_topics_in_order_and_each_counts_once(tmp_path: Path)
     path = tmp_path / "passages.csv"
     path.write_text("query,passage,system,text\nt2,p1,A,one\nt1,p2,A,two\nt2,p1,B,one\nt2,p3,B,three\n")
     assert read_nugget_sources(path).passages == {"t2": ["one", "three"], "t1": ["two"]}
+
+
+def test_the_passage_of_a_question_is_what_its_nuggets_are_made_from(tmp_path: Path) -> None:
+    asked = [Question(one, f"What of {one}?", ("a", "b"), 0, context=f"text of {one}") for one in ("q1", "q2")]
+    write_exam(tmp_path / "exam.jsonl", asked)
+    found = read_nugget_sources(tmp_path / "exam.jsonl")
+    assert found.passages == {"q1": ["text of q1"], "q2": ["text of q2"]}
+    assert found.queries == {"q1": "What of q1?", "q2": "What of q2?"}
 
 
 def test_pools_of_candidates_are_read_with_the_texts_of_their_queries(tmp_path: Path) -> None:

@@ -59,6 +59,13 @@ def test_queries_on_one_side_only_are_named() -> None:
     assert found.passages_left_out == 2
 
 
+def test_passages_that_most_queries_are_without_are_refused() -> None:
+    bank = [*BANK, BankQuestion("d", "s", "Where?")]
+    assert pair(bank, [Passage("q", "p", "t"), Passage("r", "p", "t")]).without_passages == ("s",)
+    with pytest.raises(ValueError, match=r"passages: 2 of 3 queries of the bank \(r, s\) have none; wanted"):
+        pair(bank, [Passage("q", "p", "t")])
+
+
 @pytest.mark.parametrize(
     ("records", "message"),
     [

@@ -172,6 +172,21 @@ def test_hostile_text_is_text_and_long_words_are_clipped(tmp_path: Path) -> None
     assert not re.search("x{1000}", seen.text)
 
 
+def test_texts_name_their_language_and_direction(tmp_path: Path) -> None:
+    arabic = "القطار الأحمر يصل إلى المحطة ظهرا وينتظر هناك ساعة كاملة"
+    texts = {"trains": f"{arabic}.", "skin": "The outermost layer of the skin is the epidermis, and it has no vessels."}
+    asked = {"trains": f"متى {arabic}؟", "skin": "Which layer of the skin is the outermost one of all?"}
+    bank = lines(tmp_path / "bank.jsonl", [{"id": one, "query": one, "question": asked[one]} for one in asked])
+    given = lines(tmp_path / "p.jsonl", [{"query": one, "passage": "p", "text": texts[one]} for one in texts])
+    words = [str(bank), str(given), "--model", "python:assessors:seeker", "--out", str(tmp_path / "out"), "-q"]
+    assert CliRunner().invoke(app, ["grade", "run", *words]).exit_code == 0
+    told("report", str(tmp_path / "out"))
+    page = (tmp_path / "out" / "report.html").read_text()
+    for one, attributes in (("trains", 'lang="ar" dir="rtl"'), ("skin", 'lang="en" dir="auto"')):
+        assert f'<p class="stem" {attributes}>{asked[one]}</p>' in page
+        assert f"<blockquote {attributes}>{texts[one]}</blockquote>" in page
+
+
 def test_the_page_names_no_address_outside_and_its_links_lead_somewhere(place: Path, result: dict[str, Any]) -> None:
     seen = whole(place)
     named = [value for _, given in seen.elements for key, value in given.items() if key in ("href", "src")]

@@ -13,7 +13,7 @@ from grading.reports import (
     claim_judge_name,
     claims_of,
     decide_claims,
-    language_model_judge,
+    replying_judge,
     word_for_word,
 )
 from grading.reports._judges import EntailmentJudge
@@ -51,6 +51,20 @@ def test_marks_cite_passages_by_number_or_id(reply: str, found: Sequence[tuple[s
     assert [tuple(one) for one in cited_claims(reply, ("c:7", "c9"))] == list(found)
 
 
+@pytest.mark.parametrize(
+    ("language", "reply", "found"),
+    [
+        # The full stop of an ordinal number ends a German sentence no more than an English abbreviation does.
+        ("de", "Am 3. Oktober kam es an. Es ist rot.", ["Am 3. Oktober kam es an.", "Es ist rot."]),
+        ("zh", "火车中午到达。[1]它是红色的。", ["火车中午到达。", "它是红色的。"]),
+        ("ar", "يصل القطار ظهرا. هل هو أحمر؟ نعم.", ["يصل القطار ظهرا.", "هل هو أحمر؟", "نعم."]),
+    ],
+)
+def test_claims_are_sentences_of_their_language(language: str, reply: str, found: Sequence[str]) -> None:
+    assert [one.text for one in cited_claims(reply, ("c1",), language)] == list(found)
+    assert word_for_word(found[0], reply.replace("[1]", ""), language)
+
+
 def test_without_passages_nothing_is_cited() -> None:
     assert [tuple(one) for one in cited_claims("At noon [1].", ())] == [("At noon [1].", ())]
 
@@ -62,15 +76,12 @@ def test_only_whole_sentences_stand_word_for_word() -> None:
     assert not word_for_word("arrive at noon.", text)
 
 
-@pytest.mark.parametrize("by_reply", [False, True])
-def test_a_language_model_is_asked_each_thing_once(by_reply: bool) -> None:
+def test_a_language_model_that_replies_is_asked_each_thing_once() -> None:
     def says(prompt: Prompt) -> bool:
         return "at noon" in prompt.user.split("Sentence:")[0] and "At noon" in prompt.user.split("Sentence:")[1]
 
-    model = ScriptedModel(
-        lambda prompt: "Yes" if says(prompt) else "No", lambda prompt, word: float((word == " Yes") == says(prompt))
-    )
-    judge = language_model_judge(CachedLanguageModel(model, ReplyStore(":memory:")), by_reply=by_reply)
+    model = ScriptedModel(lambda prompt: "Yes" if says(prompt) else "No")
+    judge = replying_judge(CachedLanguageModel(model, ReplyStore(":memory:")))
     for _ in range(2):
         found = list(decide_claims(ASKS, judge))
         assert [one for one, _ in found] == ASKS

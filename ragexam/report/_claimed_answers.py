@@ -1,0 +1,163 @@
+"""Free-text answers as their claims are counted: what they claim, what is wanted, and what is asked of a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+from examcore import Chunk, Question, language_named, words
+from grading.reports import (
+    UNRELATED,
+    CitedClaim,
+    ClaimAsk,
+    Decision,
+    cited_claims,
+    claims_of,
+    shares_a_sentence,
+    text_hash,
+    word_for_word,
+)
+
+LEAST_WORDS = 4
+"""Words of a sentence below which it may stand in any text: headings, marks of lists."""
+
+
+@dataclass(frozen=True)
+class ClaimedAnswer:
+    """An answer as its claims are counted: `passages` are texts, None where one is not known; `ids` name them.
+
+    An answer that declines states nothing. `nuggets`: what it should state, in place of what the source states.
+    """
+
+    pipeline: str
+    question: Question
+    reply: str
+    declined: bool
+    ids: tuple[str, ...]
+    passages: tuple[str | None, ...]
+    nuggets: tuple[str, ...] | None = None
+
+    @cached_property
+    def claims(self) -> list[CitedClaim]:
+        """What it states, sentence by sentence, in the language that the question is asked in."""
+        return [] if self.declined else cited_claims(self.reply, self.ids, self.question.language)
+
+    @cached_property
+    def source(self) -> list[str]:
+        """The claims of the passage that the question was written from."""
+        language = self.question.language
+        return [one for one in claims_of(self.question.context, language) if _says_something(one, language)]
+
+    @property
+    def wanted(self) -> Sequence[str]:
+        """The claims that it is held against: the nuggets of its question, else those of its source."""
+        return self.source if self.nuggets is None else self.nuggets
+
+    @property
+    def reading(self) -> str | None:
+        """All its passages as one text; None where there is none, or one is not known."""
+        return _joined(self.passages) if self.passages else None
+
+    def claim_asks(self) -> list[ClaimAsk]:
+        """Whether its passages state what it states."""
+        text = self.reading
+        return [] if text is None else [self._ask(one, text) for one in self.claims]
+
+    def citation_asks(self) -> list[ClaimAsk]:
+        """Whether what a sentence cites states it; a mark that names no passage cites an empty text."""
+        asks = []
+        for one in self.claims:
+            cited = [self.passages[place] if place >= 0 else "" for place in one.cites]
+            text = _joined(cited)
+            if cited and text is not None:
+                asks.append(self._ask(one, text))
+        return asks
+
+    def coverage_asks(self) -> list[ClaimAsk]:
+        """Whether the answer states what is wanted; the question goes before it, for short answers."""
+        text = f"{self.question.stem}\n{self.reply.strip()}" if self.claims else ""
+        return [ClaimAsk(self.question.id, one, text) for one in self.wanted]
+
+    def recall_asks(self) -> list[ClaimAsk]:
+        """Whether its passages state what is wanted."""
+        text = self.reading
+        return [] if text is None else [ClaimAsk(self.question.id, one, text) for one in self.wanted]
+
+    def asks(self) -> Iterator[ClaimAsk]:
+        """All that the scores need to know."""
+        for some in (self.claim_asks(), self.citation_asks(), self.coverage_asks(), self.recall_asks()):
+            yield from some
+
+    def holding(self) -> list[bool] | None:
+        """Which of its passages are the source or have one of its sentences; None where that cannot be told."""
+        if not self.passages or not self.source:
+            return None
+        mine = [
+            name == self.question.chunk_id
+            or (None if text is None else any(word_for_word(one, text, self.question.language) for one in self.source))
+            for name, text in zip(self.ids, self.passages, strict=True)
+        ]
+        return None if None in mine else [bool(one) for one in mine]
+
+    def _ask(self, claim: CitedClaim, text: str) -> ClaimAsk:
+        return ClaimAsk(self.question.id, f"{self.question.stem} {claim.text}", text)
+
+
+def settled(ask: ClaimAsk, question: Question) -> Decision | None:
+    """What takes no judge: an empty text states nothing, and a text states its own sentences."""
+    if not ask.text.strip():
+        return Decision(False, "there is no text")
+    if word_for_word(ask.claim.removeprefix(f"{question.stem} "), ask.text, question.language):
+        return Decision(True, "it stands there word for word")
+    return None
+
+
+def _joined(texts: Sequence[str | None]) -> str | None:
+    known = [one for one in texts if one is not None]
+    return "\n\n".join(known) if len(known) == len(texts) else None
+
+
+def passage_texts(ids: Sequence[str], known: Mapping[str, str], language: str) -> tuple[str | None, ...]:
+    """The text of each passage: a known one's, or its name where that is a text itself; None where neither."""
+    return tuple(known.get(one, one if _says_something(one, language) else None) for one in ids)
+
+
+def _says_something(text: str, language: str) -> bool:
+    """Whether a text has as many words as a statement takes; in a script without spaces, pairs of characters."""
+    found = text.split() if language_named(language).spaced else words(text, language)
+    return len(found) >= LEAST_WORDS
+
+
+def known_passages(chunks: Sequence[Chunk], questions: Sequence[Question]) -> dict[str, str]:
+    """The texts of passages by id, under their titles as models read them."""
+    sources = {one.chunk_id: one.context for one in questions if one.chunk_id}
+    return sources | {one.id: f"{one.title}\n\n{one.text}" if one.title else one.text for one in chunks}
+
+
+def unrelated_texts(answers: Sequence[ClaimedAnswer], seed: int = 0) -> dict[str, list[str]]:
+    """For each question texts to hold its claims against, drawn at random: what other questions were written from.
+
+    Where that is not known it is what was read for them first. Those on other documents go first; one that shares a
+    sentence with a text of the question is left out.
+    """
+    asked = {one.question.id: one.question for one in answers}
+    own: dict[str, dict[str, None]] = {name: {} for name in asked}
+    for one in answers:
+        texts = [one.question.context, *(text for text in one.passages if text is not None)]
+        own[one.question.id].update(dict.fromkeys(text for text in texts if text.strip()))
+    firsts = {name: next(iter(texts)) for name, texts in own.items() if texts}
+    return {name: _far_texts(one, asked, own[name], firsts, seed) for name, one in asked.items()}
+
+
+def _far_texts(
+    mine: Question, asked: Mapping[str, Question], own: Iterable[str], firsts: Mapping[str, str], seed: int
+) -> list[str]:
+    def order(name: str) -> tuple[bool, str]:
+        is_near = bool(mine.document_id) and asked[name].document_id == mine.document_id
+        return is_near, text_hash(f"{seed}\n{mine.id}\n{name}")
+
+    drawn = dict.fromkeys(firsts[name] for name in sorted(firsts, key=order) if name != mine.id)
+    far = (one for one in drawn if not any(shares_a_sentence(one, text, mine.language) for text in own))
+    return list(islice(far, UNRELATED))
