@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from examcore import (
     CachedLanguageModel,
+    ModelUsage,
     NoReply,
     Prompt,
     ReportProgress,
@@ -23,6 +24,7 @@ from examcore import (
     unwrapped,
 )
 from grading._file_rows import QUERY, read_rows
+from grading._printing import counted_notes
 from grading._records import BankQuestion, KeyAnswer
 from grading.formats._bank_files import ANSWERS, QUESTION, made_id
 
@@ -53,6 +55,41 @@ class WrittenBank:
     questions: tuple[BankQuestion, ...]
     losses: Mapping[str, int]
     short: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def lost(self) -> str:
+        """The losses in words."""
+        return ", ".join(f"{count} {why}" for why, count in self.losses.items()) or "none"
+
+
+@dataclass(frozen=True)
+class WritingResult:
+    """The questions that a model wrote on so many topics, where `wanted` were asked for on each; `out` has the bank."""
+
+    out: Path
+    model: str
+    topics: int
+    wanted: int
+    bank: WrittenBank
+    usage: ModelUsage
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {
+            "out": self.out,
+            "model": self.model,
+            "prompt": VERSION,
+            "n": len(self.bank.questions),
+            "topics": self.topics,
+            "losses": self.bank.losses,
+            "short": [{"query": query, "subtopic": part, "n": n} for (query, part), n in self.bank.short.items()],
+            "usage": self.usage,
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        head = f"{self.out}: {len(self.bank.questions)} questions for {self.topics} topics; lost: {self.bank.lost}"
+        return [head, *counted_notes({f"topics have fewer than {self.wanted} questions": len(self.bank.short)})]
 
 
 TURN = "|user|:"

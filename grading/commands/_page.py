@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from examcore.console import AsJson, show
+from examcore.console import AsJson, show_result
 from grading.page import Sources, write_grading_report
 
 
@@ -21,10 +21,7 @@ def report(
 
     It shows each question and what became of the replies.
     """
-    written = write_grading_report(out, sources, _command(out, sources))
-    best, warnings = written["best"], written["warnings"]
-    lines = [written["report"], *([f"best: {best}"] if best else []), *(f"note: {one}" for one in warnings)]
-    show(written, as_json=as_json, lines="\n".join(lines))
+    show_result(write_grading_report(out, sources, _command(out, sources)), as_json=as_json)
 
 
 def _command(out: Path, sources: object) -> str:

@@ -148,6 +148,11 @@ def read_runs(paths: Sequence[str | Path]) -> list[TrecRun]:
     return named
 
 
+def run_notes(runs: Iterable[TrecRun]) -> list[str]:
+    """How runs were read."""
+    return [note for run in runs for note in run.notes]
+
+
 def _require_word(kind: str, name: str, file: str) -> None:
     if not name or _WHITE.search(name) or "\n" in name:
         raise ValueError(f"{kind} {shown_json(name)}: has white space; wanted an id that TREC {file} can hold")

@@ -227,7 +227,7 @@ def summary(run: GradingOutcome, sampling: Sampling = SAMPLING) -> dict[str, Any
         "grades": {f"{grade:g}": counts[grade] for grade in sorted(counts)},
         "rules": dict(Counter(one.rule for one in run.graded).most_common()),
         "unparsed": len(unparsed),
-        "unparsed_share": unparsed_share(run.graded, sampling).as_dict(),
+        "unparsed_share": unparsed_share(run.graded, sampling),
         "unparsed_examples": [
             {"query": one.query, "passage": one.passage, "question": one.question, "reply": one.reply[:REPLY_SHOWN]}
             for one in unparsed[:UNPARSED_SHOWN]
@@ -237,6 +237,11 @@ def summary(run: GradingOutcome, sampling: Sampling = SAMPLING) -> dict[str, Any
         "without_key": run.without_key,
         "cut_passages": sum(one.cut > 0 for one in run.graded),
     }
+
+
+def shown_replies(replies: Sequence[str]) -> list[str]:
+    """The beginnings of the first replies."""
+    return [one[:REPLY_SHOWN] for one in replies[:UNPARSED_SHOWN]]
 
 
 def unparsed_share(graded: Sequence[GraderResult], sampling: Sampling = SAMPLING) -> IntervalEstimate:

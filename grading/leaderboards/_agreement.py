@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from examcore import IntervalEstimate, cohen_kappa, krippendorff_alpha, read_text
+from examcore.console import interval_text
 from grading._file_rows import FileRow, has_suffix, holds_json, read_rows
+from grading._printing import shortened
 from grading._records import Sampling
 from grading.formats._score_tables import GRADE, PASSAGE, QUESTION, TOPIC
 from grading.formats._trec import read_qrels
@@ -21,15 +24,28 @@ Judgements = Mapping[str, Mapping[str, float]]
 Over = Literal["auto", "topics", "pairs"]
 SAMPLING = Sampling(draws=1000)
 """Coefficients take longer than means, so that there are fewer resamples of judgements."""
+MOST_PAIRS = 10
+"""So many of the pairs that one judge alone judged are listed; the count says how many there are."""
 TOPICS = 10
 """Intervals resample topics from this many topics on, unless asked otherwise; fewer are too few to resample."""
 
 
-class JudgedOnce(NamedTuple):
-    """What only one of the files judges: `(topic, passage)` pairs, and the topics that the other file lacks."""
+class JudgedPassage(NamedTuple):
+    """A passage of a topic, as a judge saw it."""
 
-    pairs: tuple[tuple[str, str], ...]
+    topic: str
+    passage: str
+
+
+class JudgedOnce(NamedTuple):
+    """What only one of the files judges: passages by topic, and the topics that the other file lacks."""
+
+    pairs: tuple[JudgedPassage, ...]
     topics: tuple[str, ...]
+
+    def record(self) -> dict[str, Any]:
+        """How many there are, and the first of them."""
+        return {"n": len(self.pairs), "topics": self.topics, "first": self.pairs[:MOST_PAIRS]}
 
 
 class JudgeAgreement(NamedTuple):
@@ -55,6 +71,58 @@ class JudgeAgreement(NamedTuple):
     only_first: JudgedOnce
     only_second: JudgedOnce
     interval_over: Literal["topics", "pairs"]
+
+
+@dataclass(frozen=True)
+class AgreementResult:
+    """The agreement of two judges, at a threshold or without one, and how many rows of each judge lack a grade."""
+
+    found: JudgeAgreement
+    level: float
+    threshold: float | None
+    without_grade: Mapping[str, int]
+
+    @property
+    def coefficients(self) -> dict[str, IntervalEstimate]:
+        """Every coefficient that is known, by name."""
+        return {name: one for name, one in self.found._asdict().items() if isinstance(one, IntervalEstimate)}
+
+    @property
+    def once(self) -> dict[str, JudgedOnce]:
+        """What each judge alone judges."""
+        return {"a": self.found.only_first, "b": self.found.only_second}
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        confusion = self.found.confusion
+        return {
+            "n": self.found.n,
+            "n_topics": self.found.topics,
+            **self.coefficients,
+            "interval": self.level,
+            "interval_over": self.found.interval_over,
+            **({} if self.threshold is None else {"threshold": self.threshold}),
+            "confusion": {f"{one:g}": {f"{two:g}": n for two, n in row.items()} for one, row in confusion.items()},
+            **{f"only_in_{which}": one for which, one in self.once.items()},
+            "without_grade": self.without_grade,
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        n, topics, over = self.found.n, self.found.topics, self.found.interval_over
+        lines = [
+            f"{n} pairs of {topics} topics judged by both; {self.level:.0%} intervals over {over}",
+            *(f"  {name:<16} {interval_text(value)}" for name, value in self.coefficients.items()),
+            *_confusion_lines(self.found.confusion),
+        ]
+        for which, one in self.once.items():
+            if one.pairs:
+                pairs = shortened([" ".join(pair) for pair in one.pairs])
+                whole = f"; {len(one.topics)} topics wholly: {shortened(one.topics)}" if one.topics else ""
+                lines.append(f"only in {which.upper()}: {len(one.pairs)} pairs ({pairs}){whole}")
+            if self.without_grade[which]:
+                lines.append(f"without a grade in {which.upper()}: {self.without_grade[which]} rows, left out")
+        return lines
 
 
 def read_judgements(path: str | Path) -> tuple[Judgements, int]:
@@ -146,6 +214,13 @@ def _confusion(grades: list[list[float]]) -> dict[float, dict[float, int]]:
     return {one: {other: pairs[one, other] for other in labels} for one in labels}
 
 
+def _confusion_lines(table: Mapping[float, Mapping[float, int]]) -> list[str]:
+    width = max(6, *(len(str(n)) for row in table.values() for n in row.values()))
+    rows = (f"  {one:>7g} " + " ".join(f"{n:>{width}}" for n in row.values()) for one, row in table.items())
+    return ["  A \\ B   " + " ".join(f"{one:>{width}g}" for one in table), *rows]
+
+
 def _only(these: Judgements, others: Judgements) -> JudgedOnce:
-    pairs = tuple((topic, one) for topic, judged in these.items() for one in judged if one not in others.get(topic, {}))
-    return JudgedOnce(pairs, tuple(topic for topic in these if topic not in others))
+    pairs = (JudgedPassage(topic, one) for topic, judged in these.items() for one in judged)
+    alone = tuple(one for one in pairs if one.passage not in others.get(one.topic, {}))
+    return JudgedOnce(alone, tuple(topic for topic in these if topic not in others))

@@ -43,11 +43,11 @@ class ArgueResult:
         alone = self.runs[0].macro if len(self.runs) == 1 else {}
         return {
             **self.settings,
-            **{name: one.as_dict() for name, one in alone.items()},
+            **alone,
             "runs": [_run(one) for one in self.runs],
             "reports": [_report(one) for one in self.scores],
             "sentences": [_sentence(one) for one in self.judged],
-            **({"auto_argue": [one.record() for one in self.auto_argue]} if self.auto_argue else {}),
+            **({"auto_argue": self.auto_argue} if self.auto_argue else {}),
             "warnings": self._notes(),
         }
 
@@ -82,10 +82,10 @@ def _run(one: RunScore) -> dict[str, Any]:
         "sentences": one.sentences,
         "outcomes": {str(number): count for number, count in one.outcomes.items()},
         "not_scored": one.unjudged,
-        "macro": {name: found.as_dict() for name, found in one.macro.items()},
-        "micro": {name: found.as_dict() for name, found in one.micro.items()},
-        "undefined": {name: list(topics) for name, topics in one.undefined.items() if topics},
-        "missing_topics": list(one.missing),
+        "macro": one.macro,
+        "micro": one.micro,
+        "undefined": {name: topics for name, topics in one.undefined.items() if topics},
+        "missing_topics": one.missing,
     }
 
 
@@ -98,9 +98,9 @@ def _report(one: ReportScore) -> dict[str, Any]:
         "outcomes": {str(number): count for number, count in one.outcomes.items()},
         "not_scored": one.unjudged,
         "nuggets": int(one.ratios["recall"][1]),
-        "nuggets_credited": list(one.credited),
-        "nuggets_partly": list(one.partly),
-        "counts": {name: list(pair) for name, pair in one.ratios.items()},
+        "nuggets_credited": one.credited,
+        "nuggets_partly": one.partly,
+        "counts": one.ratios,
     }
 
 

@@ -90,8 +90,8 @@ class AutoArgueRun:
         """The run as `--json` prints it."""
         return {
             "run": self.run,
-            "macro": {name: one.as_dict() for name, one in self.macro.items()},
-            "micro": {name: one.as_dict() for name, one in self.micro.items()},
+            "macro": self.macro,
+            "micro": self.micro,
             "character_count_median": float(np.median([one.counts["character_count"] for one in self.reports])),
             "character_count_max": max(one.counts["character_count"] for one in self.reports),
             "reports": [

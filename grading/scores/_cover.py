@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from grading._printing import named, noted
 from grading._records import Bank
 from grading.formats._grades import ReadGrades, parsed
-from grading.formats._trec import TrecRun
+from grading.formats._trec import Qrels, TrecRun, qrels_lines
 
 BUDGET = 20
 """Passages that count per query (section 4.3.1)."""
@@ -61,6 +63,50 @@ class Labels(NamedTuple):
 
     best: dict[str, dict[str, float]]
     unlabelled: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class LabelledPassages:
+    """The labels of graded passages, 0 and 1 with `tau`; `out` is the file that they were written to."""
+
+    tau: float | None
+    graded: ReadGrades
+    labels: Labels
+    out: Path | None
+
+    @property
+    def qrels(self) -> Qrels:
+        """The labels as qrels."""
+        return exam_qrels(self.labels, self.tau)
+
+    @property
+    def notes(self) -> list[str]:
+        """What has no label."""
+        notes, unparsed = [*self.graded.notes], self.graded.unparsed
+        if unparsed:
+            notes.append(f"Unparsed grades, which count in no label: {unparsed} of {len(self.graded.grades)}.")
+        without = (passage for _, passage in self.labels.unlabelled)
+        return notes + named("Passages without a parsed grade, which have no label", without)
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {
+            "tau": self.tau,
+            "n": sum(map(len, self.qrels.values())),
+            "queries": len(self.qrels),
+            "unparsed": self.graded.unparsed,
+            "unlabelled": self.labels.unlabelled,
+            "qrels": self.qrels,
+            "labels": self.labels.best,
+            "warnings": self.notes,
+        }
+
+    def lines(self) -> list[str]:
+        """The lines of the qrels, or where they are."""
+        if self.out is None:
+            return [one.removesuffix("\n") for one in qrels_lines(self.qrels)]
+        n = sum(map(len, self.qrels.values()))
+        return [f"{self.out}: {n} passages of {len(self.qrels)} queries", *noted(self.notes)]
 
 
 def cover(graded: ReadGrades, run: TrecRun, tau: float, k: int = BUDGET, bank: Bank | None = None) -> Cover:

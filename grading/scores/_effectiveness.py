@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from examcore import shown_json
-from grading._records import SystemScores
-from grading.formats._trec import Qrels, TrecRun
+from examcore import IntervalEstimate, shown_json
+from grading._printing import few, named, noted, table_lines
+from grading._records import Sampling, SystemScores
+from grading.formats._trec import Qrels, TrecRun, run_notes
+from grading.leaderboards._paired import Pairs, Ranking, pair_lines, ranking
 
 DEFAULT = ("MAP", "nDCG@20", "nDCG@10", "Rprec", "MRR", "P@5", "P@10", "P@20")
 ALIASES = {"MAP": "AP", "MRR": "RR"}
@@ -19,7 +21,7 @@ Over = Literal["all", "common"]
 
 @dataclass(frozen=True)
 class Effectiveness:
-    """Scores `measure -> run -> topic` over `topics`.
+    """Scores `measure -> run -> topic` over `topics`, with grades from `rel` on as relevant.
 
     The measures `summed` are counts (`num_ret`), for which trec_eval reports the sum. `skipped`: run -> topics of the
     qrels that it does not answer, each scored 0 when averaging over all; `unjudged`: run -> its topics without qrels,
@@ -33,6 +35,81 @@ class Effectiveness:
     skipped: Mapping[str, tuple[str, ...]]
     unjudged: Mapping[str, tuple[str, ...]]
     without_relevant: tuple[str, ...]
+    over: Over
+    rel: int
+
+    def notes(self) -> list[str]:
+        """What took no part, and what counts 0."""
+        effect = "counted 0 in the mean" if self.over == "all" else "left out of the mean"
+        notes = []
+        for run, topics in self.skipped.items():
+            notes += named(f"Topics of the qrels that {run} skips, {effect}", topics)
+        for run, topics in self.unjudged.items():
+            notes += named(f"Topics of {run} without qrels, which take no part", topics)
+        notes += named("Topics without a relevant document, which count 0", self.without_relevant)
+        notes += named("Counts, of which the sum over topics is given", self.summed)
+        return notes + few(len(self.topics), "topics")
+
+
+@dataclass(frozen=True)
+class MeasuredRuns:
+    """Runs in order by each measure; `notes` are sentences, `shown` the pairs of runs that are printed."""
+
+    scores: Effectiveness
+    rankings: Mapping[str, Ranking]
+    notes: Sequence[str]
+    shown: Pairs
+
+    @property
+    def first(self) -> str:
+        """The measure that orders the runs."""
+        return next(iter(self.rankings))
+
+    @property
+    def means(self) -> dict[str, dict[str, IntervalEstimate]]:
+        """Measure -> run -> its mean over topics; of a count the sum, as in trec_eval."""
+        means = {name: one.means for name, one in self.rankings.items()}
+        for name in self.scores.summed:
+            for run, mean, topics in self.rankings[name].standings:
+                means[name][run] = IntervalEstimate(*(topics * end for end in mean))
+        return means
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        found, means = self.scores, self.means
+        runs = list(found.scores[self.first])
+        return {
+            "topics": len(found.topics),
+            "over": found.over,
+            "rel": found.rel,
+            "runs": {run: {name: each[run] for name, each in means.items()} for run in runs},
+            "per_topic": {
+                run: {topic: {name: found.scores[name][run][topic] for name in means} for topic in found.topics}
+                for run in runs
+            },
+            "pairs": {name: one.pairs for name, one in self.rankings.items()},
+            "skipped": found.skipped,
+            "unjudged": found.unjudged,
+            "without_relevant": found.without_relevant,
+            "summed": found.summed,
+            "warnings": self.notes,
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        pairs = [f"{self.first}: {line}" for line in pair_lines(self.rankings[self.first].pairs, self.shown)]
+        others = len(self.rankings) - 1
+        pairs += [f"Pairs by the other {others} measures: --json."] if pairs and others else []
+        return [*table_lines("run", self.means), *pairs, *noted(self.notes)]
+
+
+def ranked_runs(
+    found: Effectiveness, qrels: Qrels, runs: Sequence[TrecRun], depth: int | None, sampling: Sampling, shown: Pairs
+) -> MeasuredRuns:
+    """The measured runs in order by each measure, and what has to be said of them."""
+    rankings = {name: ranking(table, sampling) for name, table in found.scores.items()}
+    notes = [*run_notes(runs), *found.notes(), *_unjudged_notes(qrels, runs, depth)]
+    return MeasuredRuns(found, rankings, notes, shown)
 
 
 def measure_runs(
@@ -78,6 +155,8 @@ def measure_runs(
         {run.name: tuple(topic for topic in qrels if topic not in run.rankings) for run in runs},
         {run.name: tuple(topic for topic in run.rankings if topic not in qrels) for run in runs},
         tuple(topic for topic in topics if all(grade < rel for grade in qrels[topic].values())),
+        over,
+        rel,
     )
 
 
@@ -97,6 +176,16 @@ def parse_measure(name: str, rel: int = 1) -> Any:
             raise ValueError(f"measure {shown_json(name)}: {part} {measure.params[part]}; wanted from 1 to {MOST}")
     takes_level = "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params
     return measure(rel=rel) if takes_level and rel != 1 else measure
+
+
+def _unjudged_notes(judged: Qrels, runs: Sequence[TrecRun], depth: int | None) -> list[str]:
+    counts = []
+    for run in runs:
+        tops = [(query, one) for query in run.rankings if query in judged for one in run.top(query, depth)]
+        without = sum(one not in judged[query] for query, one in tops)
+        if without:
+            counts.append(f"{run.name} {without} of {len(tops)}")
+    return named("Runs with passages that are not judged, which count as not relevant", counts)
 
 
 def _parsed(parse: Any, name: str) -> Any:

@@ -7,13 +7,16 @@ good. Here each fold of queries is scored at the tau that agrees best with the a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from examcore import Indices, IntervalEstimate, kendall
+from examcore.console import interval_text
+from grading._printing import few, noted, table_lines
 from grading._records import SAMPLING, Sampling, SystemScores
 from grading.formats._grades import ReadGrades
 from grading.formats._trec import Qrels
@@ -39,6 +42,48 @@ class Choice(NamedTuple):
     chosen: dict[float, int]
     queries: int
     folds: int
+
+
+@dataclass(frozen=True)
+class TauChoice:
+    """A choice of tau by `agreement` with the assessors; `left_out` are sentences on what took no part."""
+
+    agreement: Literal["kappa", "kendall"]
+    choice: Choice
+    left_out: Sequence[str]
+
+    @property
+    def notes(self) -> list[str]:
+        """What took no part, and what makes the choice uncertain."""
+        unsettled = ["The folds chose different taus: the queries do not settle it."]
+        found = [*self.left_out, *few(self.choice.queries, "queries")]
+        return found + (unsettled if len(self.choice.chosen) > 1 else [])
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        found = self.choice
+        return {
+            "agreement": self.agreement,
+            "tau": found.tau,
+            "held_out": found.held_out,
+            "curve": {f"{tau:g}": one for tau, one in found.curve.items()},
+            "chosen": {f"{tau:g}": count for tau, count in found.chosen.items()},
+            "queries": found.queries,
+            "folds": found.folds,
+            "warnings": self.notes,
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        found, what = self.choice, self.agreement
+        summary = (
+            f"tau {found.tau:g}; on queries held out in {found.folds} folds: {what} {interval_text(found.held_out)}"
+        )
+        columns: dict[str, Mapping[str, object]] = {
+            f"{what}, all queries": {f"{tau:g}": one for tau, one in found.curve.items()},
+            "chosen for": {f"{tau:g}": found.chosen.get(tau, 0) for tau in found.curve},
+        }
+        return [*table_lines("tau", columns), summary, *noted(self.notes)]
 
 
 def candidates(graded: ReadGrades) -> tuple[float, ...]:
