@@ -63,7 +63,7 @@ class WrittenBank:
 
 
 @dataclass(frozen=True)
-class WritingResult:
+class WrittenBankResult:
     """The questions that a model wrote on so many topics, where `wanted` were asked for on each; `out` has the bank."""
 
     out: Path

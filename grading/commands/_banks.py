@@ -10,7 +10,7 @@ import typer
 from examcore import CachedLanguageModel, Progress, ReplyStore
 from examcore.console import AsJson, Quiet, Seed, show_result
 from grading.banks._bank_lint import Limits, lint_file
-from grading.banks._bank_writing import WritingResult, read_topics, write_questions
+from grading.banks._bank_writing import WrittenBankResult, read_topics, write_questions
 from grading.banks._label_changes import label_changes
 from grading.commands._options import ModelOptions
 from grading.formats._bank_files import read_bank, write_bank
@@ -73,4 +73,4 @@ def write(
     if not found.questions:
         raise ValueError(f"{topics}: no question could be read ({found.lost}); wanted another model")
     write_bank(out, found.questions)
-    show_result(WritingResult(out, model.model, len(wanted), questions, found, cached.usage), as_json=as_json)
+    show_result(WrittenBankResult(out, model.model, len(wanted), questions, found, cached.usage), as_json=as_json)

@@ -16,7 +16,7 @@ from grading.commands._options import ArgueJudges, ArgueOutput, ArgueRules, Resa
 from grading.formats._auto_argue_files import is_auto_argue, read_auto_argue
 from grading.formats._file_faults import in_words, refuse
 from grading.formats._nugget_files import matched, of_whole_documents, read_nuggets
-from grading.formats._report_files import ReportFaults, foreign_citations, read_reports, whole_documents
+from grading.formats._report_files import foreign_citations, read_reports, whole_documents
 from grading.reports._argue import SentenceOutcome
 from grading.reports._argue import argue as judged
 from grading.reports._argue_result import ArgueResult
@@ -113,7 +113,7 @@ def validate(
     if documents is not None:
         known = {row.text("id") for row in read_rows(documents, {"id": _DOCUMENTS["id"]})}
         faults += foreign_citations(read.reports, known, str(reports))
-    found = ReportFaults(read.reports, faults)
+    found = read._replace(faults=tuple(faults))
     show_result(found, as_json=as_json)
     if found.stopping and not lenient:
         raise typer.Exit(2)

@@ -1,4 +1,4 @@
-"""Scores of runs and passages: measure, cover, qrels, tau."""
+"""Scores of runs and passages, and of the questions: measure, cover, qrels, tau, items."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from examcore import read_text
-from examcore.console import AsJson, show_result
+from examcore import Progress, read_text
+from examcore.console import AsJson, Quiet, show_result
 from grading._file_rows import holds_json, read_rows
 from grading._printing import named, noted, write_scores
 from grading._records import Bank, Sampling, SystemScores
@@ -41,7 +41,8 @@ from grading.scores._cover import LabelledPassages, exam_labels, exam_qrels
 from grading.scores._cover import cover as cover_of
 from grading.scores._cover_scores import CoverSettings, cover_scores
 from grading.scores._effectiveness import DEFAULT, Over, measure_runs, parse_measure, ranked_runs
-from grading.scores._thresholds import TauChoice, candidates, choose_by_leaderboard, choose_by_passages
+from grading.scores._item_analysis import ItemSettings, analysed_items
+from grading.scores._thresholds import candidates, choose_by_leaderboard, choose_by_passages
 
 Grades = Annotated[Path, typer.Argument(metavar="GRADES", help="Grades of passages: .jsonl, .csv, .tsv, also .gz.")]
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Ranked runs in TREC format.")]
@@ -164,7 +165,32 @@ def choose_tau(
         require_judged_passages(official, judged, graded, grades)
         choice = choose_by_passages(graded, judged, sampling, rel=rel, folds=folds)
         left_out += _judged_notes(graded, judged)
-    show_result(TauChoice("kendall" if read else "kappa", choice, left_out), as_json=as_json)
+    show_result(choice._replace(left_out=left_out), as_json=as_json)
+
+
+def items(
+    grades: Annotated[
+        list[Path], typer.Argument(metavar="GRADES", help="Grades, or nugget assignments of one system a file.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")],
+    source: GradeSource,
+    resampling: Resampling,
+    run: Annotated[
+        list[Path] | None, typer.Option("--run", metavar="RUN", help="Runs whose first k passages are the students.")
+    ] = None,
+    tau: Tau = 1.0,
+    k: K = 20,
+    keep: Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the questions a pruned bank keeps.")] = 0.7,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find dead and redundant questions by their grades.
+
+    Questions as items: difficulty, discrimination, and a pruned bank judged held out.
+    """
+    settings, progress = ItemSettings(tau, k, keep), Progress(quiet=quiet)
+    found = analysed_items(grades, run or [], settings, resampling.sampling, out, progress, **vars(source))
+    show_result(found, as_json=as_json)
 
 
 def _table_at(graded: ReadGrades, runs: Sequence[TrecRun], tau: float, by: str, k: int, bank: Bank) -> SystemScores:

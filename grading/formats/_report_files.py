@@ -40,13 +40,6 @@ class ReportsRead(NamedTuple):
     reports: tuple[SystemReport, ...]
     faults: tuple[Fault, ...]
 
-
-class ReportFaults(NamedTuple):
-    """What files of reports hold, and what is wrong with them."""
-
-    reports: Sequence[SystemReport]
-    faults: Sequence[Fault]
-
     @property
     def stopping(self) -> list[Fault]:
         """The faults that the reports are refused for."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -49,17 +48,17 @@ class JudgedOnce(NamedTuple):
 
 
 class JudgeAgreement(NamedTuple):
-    """The agreement of two judges over the `n` pairs, of `topics` topics, that both judged.
+    """The agreement of two judges, a and b, over the `n` pairs, of `n_topics` topics, that both judged.
 
     `agreement` is the share of equal grades. `kappa` is Cohen's, `kappa_quadratic` weights disagreements by the squared
     distance of the grades; `alpha` is Krippendorff's for nominal grades, `alpha_ordinal` and `alpha_interval` for
-    ordered ones. `kappa_binary` is Cohen's of grades at a threshold or above against the rest, None without one.
-    `confusion[a][b]` counts the pairs that the first judge grades a and the second b. `interval_over` is
-    what the intervals resample.
+    ordered ones. `kappa_binary` is Cohen's of grades at the `threshold` or above against the rest, None without one.
+    `interval_over` is what the intervals resample. `confusion[x][y]` counts the pairs that a grades x and b y.
+    `without_grade` counts the rows of each judge that are left out.
     """
 
     n: int
-    topics: int
+    n_topics: int
     agreement: IntervalEstimate
     kappa: IntervalEstimate
     kappa_quadratic: IntervalEstimate
@@ -67,55 +66,29 @@ class JudgeAgreement(NamedTuple):
     alpha_ordinal: IntervalEstimate
     alpha_interval: IntervalEstimate
     kappa_binary: IntervalEstimate | None
-    confusion: dict[float, dict[float, int]]
-    only_first: JudgedOnce
-    only_second: JudgedOnce
+    interval: float
     interval_over: Literal["topics", "pairs"]
-
-
-@dataclass(frozen=True)
-class AgreementResult:
-    """The agreement of two judges, at a threshold or without one, and how many rows of each judge lack a grade."""
-
-    found: JudgeAgreement
-    level: float
     threshold: float | None
+    confusion: dict[float, dict[float, int]]
+    only_in_a: JudgedOnce
+    only_in_b: JudgedOnce
     without_grade: Mapping[str, int]
 
-    @property
-    def coefficients(self) -> dict[str, IntervalEstimate]:
-        """Every coefficient that is known, by name."""
-        return {name: one for name, one in self.found._asdict().items() if isinstance(one, IntervalEstimate)}
-
-    @property
-    def once(self) -> dict[str, JudgedOnce]:
-        """What each judge alone judges."""
-        return {"a": self.found.only_first, "b": self.found.only_second}
-
     def record(self) -> dict[str, Any]:
-        """The result as JSON types."""
-        confusion = self.found.confusion
-        return {
-            "n": self.found.n,
-            "n_topics": self.found.topics,
-            **self.coefficients,
-            "interval": self.level,
-            "interval_over": self.found.interval_over,
-            **({} if self.threshold is None else {"threshold": self.threshold}),
-            "confusion": {f"{one:g}": {f"{two:g}": n for two, n in row.items()} for one, row in confusion.items()},
-            **{f"only_in_{which}": one for which, one in self.once.items()},
-            "without_grade": self.without_grade,
-        }
+        """The result as JSON types, without what is not known."""
+        confusion = {f"{one:g}": {f"{two:g}": n for two, n in row.items()} for one, row in self.confusion.items()}
+        return {name: one for name, one in self._asdict().items() if one is not None} | {"confusion": confusion}
 
     def lines(self) -> list[str]:
         """The result for a reader."""
-        n, topics, over = self.found.n, self.found.topics, self.found.interval_over
+        known = {name: one for name, one in self._asdict().items() if isinstance(one, IntervalEstimate)}
+        over = f"{self.interval:.0%} intervals over {self.interval_over}"
         lines = [
-            f"{n} pairs of {topics} topics judged by both; {self.level:.0%} intervals over {over}",
-            *(f"  {name:<16} {interval_text(value)}" for name, value in self.coefficients.items()),
-            *_confusion_lines(self.found.confusion),
+            f"{self.n} pairs of {self.n_topics} topics judged by both; {over}",
+            *(f"  {name:<16} {interval_text(value)}" for name, value in known.items()),
+            *_confusion_lines(self.confusion),
         ]
-        for which, one in self.once.items():
+        for which, one in {"a": self.only_in_a, "b": self.only_in_b}.items():
             if one.pairs:
                 pairs = shortened([" ".join(pair) for pair in one.pairs])
                 whole = f"; {len(one.topics)} topics wholly: {shortened(one.topics)}" if one.topics else ""
@@ -170,7 +143,7 @@ def agree(
     alpha = partial(krippendorff_alpha, grades, groups=groups, interval=level, draws=draws, seed=seed)
     return JudgeAgreement(
         n=len(pairs),
-        topics=topics,
+        n_topics=topics,
         agreement=_observed(grades, groups, sampling),
         kappa=kappa(),
         kappa_quadratic=kappa(weights="quadratic"),
@@ -178,10 +151,13 @@ def agree(
         alpha_ordinal=alpha(metric="ordinal"),
         alpha_interval=alpha(metric="interval"),
         kappa_binary=None if threshold is None else kappa_of(*[[one >= threshold for one in row] for row in grades]),
-        confusion=_confusion(grades),
-        only_first=_only(first, second),
-        only_second=_only(second, first),
+        interval=level,
         interval_over="topics" if by_topic else "pairs",
+        threshold=threshold,
+        confusion=_confusion(grades),
+        only_in_a=_only(first, second),
+        only_in_b=_only(second, first),
+        without_grade={"a": 0, "b": 0},
     )
 
 

@@ -48,13 +48,14 @@ class RandomTies(NamedTuple):
         return {**self.mean._asdict(), "sd": self.sd}
 
 
-class Correlations(NamedTuple):
+@dataclass(frozen=True)
+class Correlations:
     """How far two leaderboards agree: every coefficient by name, with percentile bootstrap intervals.
 
     `systems` are those in both; `only_first` and `only_second` are in one leaderboard and are ignored. `over_systems`
     resamples systems (would other systems agree as well?), `over_topics` topics, `over_both` systems and topics; the
     latter two are None if neither leaderboard has topics. `tied` counts the systems of each leaderboard that share
-    their score with another.
+    their score with another; `shown` are the pairs of systems of each of the `tables` that are printed.
     """
 
     systems: tuple[str, ...]
@@ -66,71 +67,64 @@ class Correlations(NamedTuple):
     random_ties: Mapping[str, RandomTies]
     tied: tuple[int, int]
     warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Leaderboards:
-    """Two leaderboards, `a` and `b`: how far they agree, and what tells the systems of each apart, if it has topics.
-
-    `shown` are the pairs of systems that are printed.
-    """
-
-    tables: Mapping[str, ScoreTable]
-    found: Correlations
+    tables: tuple[ScoreTable, ScoreTable]
     sampling: Sampling
     shown: Pairs
+
+    @property
+    def _boards(self) -> dict[str, ScoreTable]:
+        return dict(zip("ab", self.tables, strict=True))
 
     @cached_property
     def compared(self) -> dict[str, Comparison]:
         """The systems of each leaderboard with topics, in pairs."""
-        tested = {name: one for name, one in self.tables.items() if len(one.topics) >= 2 and len(one.systems) >= 2}
+        tested = {name: one for name, one in self._boards.items() if len(one.topics) >= 2 and len(one.systems) >= 2}
         return {name: compare_systems(one, self.sampling) for name, one in tested.items()}
 
     @property
     def alone(self) -> dict[str, Sequence[str]]:
         """The systems that only one leaderboard has."""
-        return {"a": self.found.only_first, "b": self.found.only_second}
+        return {"a": self.only_first, "b": self.only_second}
 
     @property
     def notes(self) -> list[str]:
         """What makes the correlations uncertain."""
-        gaps = {one.name: len(one.missing()) for one in self.tables.values() if one.missing()}
+        gaps = {one.name: len(one.missing()) for one in self.tables if one.missing()}
         about = "systems lack topics that others have; their scores are means over the topics they have."
-        return [*self.found.warnings, *(f"{name}: {count} {about}" for name, count in gaps.items())]
+        return [*self.warnings, *(f"{name}: {count} {about}" for name, count in gaps.items())]
 
     def record(self) -> dict[str, Any]:
         """The result as JSON types."""
         return {
-            "n": len(self.found.systems),
-            **self.found.over_systems,
-            "random_ties": self.found.random_ties,
-            "tied": dict(zip("ab", self.found.tied, strict=True)),
+            "n": len(self.systems),
+            **self.over_systems,
+            "random_ties": self.random_ties,
+            "tied": dict(zip("ab", self.tied, strict=True)),
             "interval": self.sampling.level,
             "interval_over": "systems",
-            "over_topics": self.found.over_topics,
-            "over_systems_and_topics": self.found.over_both,
+            "over_topics": self.over_topics,
+            "over_systems_and_topics": self.over_both,
             **{f"only_in_{which}": one for which, one in self.alone.items()},
-            **{which: self._board(which) for which in self.tables},
+            **{which: self._board(which) for which in self._boards},
             "warnings": self.notes,
         }
 
     def lines(self) -> list[str]:
         """The result for a reader."""
-        found = self.found
         over = {
-            "systems resampled": found.over_systems,
-            "topics resampled": found.over_topics,
-            "systems and topics resampled": found.over_both,
+            "systems resampled": self.over_systems,
+            "topics resampled": self.over_topics,
+            "systems and topics resampled": self.over_both,
         }
-        lines = [f"{len(found.systems)} systems in both; {self.sampling.level:.0%} intervals"]
+        lines = [f"{len(self.systems)} systems in both; {self.sampling.level:.0%} intervals"]
         for title, part in over.items():
             if part is not None:
                 lines += [title, *(f"  {name:<9} {interval_text(part[name])}" for name in PRINTED)]
-        if sum(found.tied):
-            lines.append(f"ties broken at random ({found.tied[0]} systems tied in A, {found.tied[1]} in B)")
-            for name, one in found.random_ties.items():
+        if sum(self.tied):
+            lines.append(f"ties broken at random ({self.tied[0]} systems tied in A, {self.tied[1]} in B)")
+            for name, one in self.random_ties.items():
                 lines.append(f"  {name:<9} {interval_text(one.mean)}, standard deviation {one.sd:.3f}")
-        for which, table in self.tables.items():
+        for which, table in self._boards.items():
             some = self.alone[which]
             lines += [f"only in {which.upper()}: {len(some)} systems: {shortened(some)}"] if some else []
             lines += [f"{table.name}: left out {one}" for one in table.left_out]
@@ -139,7 +133,7 @@ class Leaderboards:
 
     def _board(self, which: str) -> dict[str, Any]:
         """One leaderboard by itself, the best first; its systems are compared only where it has topics."""
-        table, compared = self.tables[which], self.compared.get(which)
+        table, compared = self._boards[which], self.compared.get(which)
         ranked = sorted(zip(table.systems, map(float, table.means), strict=True), key=lambda one: -one[1])
         untested = {"pairs": [], "best": {}, "sentence": f"{table.name}: without topics no systems can be tested."}
         return {
@@ -152,7 +146,9 @@ class Leaderboards:
         }
 
 
-def correlate(first: ScoreTable, second: ScoreTable, sampling: Sampling = SAMPLING) -> Correlations:
+def correlate(
+    first: ScoreTable, second: ScoreTable, sampling: Sampling = SAMPLING, shown: Pairs = "neighbours"
+) -> Correlations:
     """Compare two leaderboards; tau_AP takes `first` as the truth.
 
     Raises `ValueError` when fewer than two systems are in both.
@@ -176,6 +172,9 @@ def correlate(first: ScoreTable, second: ScoreTable, sampling: Sampling = SAMPLI
         {name: _random_ties(name, x, y, sampling) for name in RANDOM_TIES},
         (_tied(x), _tied(y)),
         tuple(_warnings(x, y, found)),
+        (first, second),
+        sampling,
+        shown,
     )
 
 

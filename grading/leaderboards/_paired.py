@@ -104,11 +104,16 @@ class Comparison(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Systems by their means, the best first, and in pairs where two have scores; `scores` are those of each topic."""
+    """Systems by their means, the best first, and in pairs where two have scores; `scores` are those of each topic.
+
+    `notes` are sentences on what the scores rest on, `shown` the pairs that are printed.
+    """
 
     scores: SystemScores
     standings: list[Standing]
     comparison: Comparison | None
+    notes: Sequence[str] = ()
+    shown: Pairs = "neighbours"
 
     @property
     def means(self) -> dict[str, IntervalEstimate]:
@@ -120,11 +125,13 @@ class Ranking(NamedTuple):
         """Every pair of systems with scores, the better one first."""
         return () if self.comparison is None else self.comparison.pairs
 
-    def lines(
-        self, columns: Mapping[str, Mapping[str, object]], notes: Sequence[str], shown: Pairs, first: str = "system"
-    ) -> list[str]:
-        """A table of the systems as `table_lines`, the pairs to show, and notes."""
-        return [*table_lines(first, columns), *pair_lines(self.pairs, shown), *noted(notes)]
+    def record(self) -> dict[str, Any]:
+        """The pairs and the notes, which end the record of a result."""
+        return {"pairs": self.pairs, "warnings": self.notes}
+
+    def lines(self, columns: Mapping[str, Mapping[str, object]], first: str = "system") -> list[str]:
+        """A table of the systems as `table_lines`, the pairs to show, and the notes."""
+        return [*table_lines(first, columns), *pair_lines(self.pairs, self.shown), *noted(self.notes)]
 
 
 def standings(table: SystemScores, sampling: Sampling = SAMPLING) -> list[Standing]:
@@ -137,13 +144,16 @@ def standings(table: SystemScores, sampling: Sampling = SAMPLING) -> list[Standi
     return sorted(found, key=lambda one: -np.inf if np.isnan(one.score.estimate) else one.score.estimate, reverse=True)
 
 
-def ranking(table: SystemScores, sampling: Sampling = SAMPLING) -> Ranking:
+def ranking(
+    table: SystemScores, sampling: Sampling = SAMPLING, notes: Sequence[str] = (), shown: Pairs = "neighbours"
+) -> Ranking:
     """The systems in order, and compared over the topics that both of a pair have."""
     ordered = standings(table, sampling)
     scores = {one.system: table[one.system] for one in ordered}
     cells = {(system, topic): score for system, each in scores.items() for topic, score in each.items()}
     several = len({system for system, _ in cells}) > 1
-    return Ranking(scores, ordered, compare_systems(table_of(cells), sampling) if several else None)
+    compared = compare_systems(table_of(cells), sampling) if several else None
+    return Ranking(scores, ordered, compared, notes, shown)
 
 
 def differences(table: SystemScores, sampling: Sampling = SAMPLING) -> list[SystemPair]:

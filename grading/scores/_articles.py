@@ -55,22 +55,20 @@ def exam_score(system: str, right: Right, bank: Bank) -> ExamScore:
 
 @dataclass(frozen=True)
 class RougeScores:
-    """Systems by ROUGE-1 F1 against `queries` gold articles; `shown` are the pairs of systems that are printed."""
+    """Systems by ROUGE-1 F1 against `queries` gold articles."""
 
     queries: int
     ranking: Ranking
-    notes: Sequence[str]
-    shown: Pairs
 
     def record(self) -> dict[str, Any]:
         """The result as JSON types."""
         found = self.ranking
         systems = {name: {"rouge_1_f1": one, "per_query": found.scores[name]} for name, one in found.means.items()}
-        return {"queries": self.queries, "systems": systems, "pairs": found.pairs, "warnings": self.notes}
+        return {"queries": self.queries, "systems": systems, **found.record()}
 
     def lines(self) -> list[str]:
         """The result for a reader."""
-        return self.ranking.lines({"ROUGE-1 F1": self.ranking.means}, self.notes, self.shown)
+        return self.ranking.lines({"ROUGE-1 F1": self.ranking.means})
 
 
 def n_exam(scores: Mapping[str, float], gold: Mapping[str, float], sampling: Sampling = SAMPLING) -> IntervalEstimate:
@@ -132,7 +130,7 @@ def rouge(articles: Path, gold: Path, sampling: Sampling, shown: Pairs = "neighb
         notes += named(f"Articles of {name} without a gold article, which take no part", strange)
     notes += few(len(wanted), "queries")
     table = {name: rouge_scores(found, wanted) for name, found in systems.items()}
-    return RougeScores(len(wanted), ranking(table, sampling), notes, shown)
+    return RougeScores(len(wanted), ranking(table, sampling, notes, shown))
 
 
 def read_articles(path: str | Path) -> dict[str, dict[str, str]]:

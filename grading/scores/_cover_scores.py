@@ -38,7 +38,7 @@ class CoverSettings:
 class CoverScores:
     """Runs by EXAM-Cover over the questions of a bank, None for those that were graded.
 
-    `diverse` has the runs by alpha-nDCG, if it is wanted; `shown` are the pairs of runs that are printed.
+    `diverse` has the runs by alpha-nDCG, if it is wanted.
     """
 
     settings: CoverSettings
@@ -48,8 +48,6 @@ class CoverScores:
     covers: Mapping[str, Cover]
     ranking: Ranking
     diverse: Ranking | None
-    notes: Sequence[str]
-    shown: Pairs
 
     def record(self) -> dict[str, Any]:
         """The result as JSON types."""
@@ -65,8 +63,7 @@ class CoverScores:
             **(alone if len(self.covers) == 1 else {}),
             "runs": {one.system: self._run(one.system) for one in self.ranking.standings},
             **({} if self.diverse is None else {"alpha": self.settings.alpha}),
-            "pairs": self.ranking.pairs,
-            "warnings": self.notes,
+            **self.ranking.record(),
         }
 
     def lines(self) -> list[str]:
@@ -80,7 +77,7 @@ class CoverScores:
         }
         if self.diverse is not None:
             columns[f"alpha-nDCG@{self.settings.k}"] = self.diverse.means
-        return self.ranking.lines(columns, self.notes, self.shown, "run")
+        return self.ranking.lines(columns, "run")
 
     def _run(self, name: str) -> dict[str, Any]:
         one = self.covers[name]
@@ -133,9 +130,9 @@ def cover_scores(
     if early:
         unanswered = [query for query in questions if all(math.isnan(each[query]) for each in early.values())]
         notes += named("Queries without an answering passage: no alpha-nDCG, left out of its mean", unanswered)
-    ranked = ranking({name: one.scores for name, one in covers.items()}, sampling)
+    ranked = ranking({name: one.scores for name, one in covers.items()}, sampling, notes, shown)
     diverse = ranking(early, sampling) if early else None
-    return CoverScores(settings, bank, questions, graded.unparsed, covers, ranked, diverse, notes, shown)
+    return CoverScores(settings, bank, questions, graded.unparsed, covers, ranked, diverse)
 
 
 def _bank_notes(graded: ReadGrades, questions: Bank, bank: Path | None) -> Iterator[str]:

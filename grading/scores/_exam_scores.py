@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,7 @@ from grading.scores._articles import ExamScore, exam_score, n_exam
 class ExamScores:
     """Systems by EXAM over the questions of a bank, None for those that were answered.
 
-    With gold articles `gold` has their score and mean, and `n_exam` that of each system; `shown` are the pairs of
-    systems that are printed.
+    With gold articles `gold` has their score and mean, and `n_exam` that of each system.
     """
 
     bank: Path | None
@@ -31,8 +30,6 @@ class ExamScores:
     ranking: Ranking
     gold: tuple[ExamScore, IntervalEstimate] | None
     n_exam: Mapping[str, IntervalEstimate | None]
-    notes: Sequence[str]
-    shown: Pairs
 
     def record(self) -> dict[str, Any]:
         """The result as JSON types."""
@@ -57,8 +54,7 @@ class ExamScores:
             **(next(iter(systems.values())) if len(systems) == 1 else {}),
             "systems": systems,
             "gold": gold,
-            "pairs": self.ranking.pairs,
-            "warnings": self.notes,
+            **self.ranking.record(),
         }
 
     def lines(self) -> list[str]:
@@ -66,7 +62,7 @@ class ExamScores:
         means, shares = dict(self.ranking.means), dict(self.n_exam)
         if self.gold is not None:
             means["(gold articles)"], shares["(gold articles)"] = self.gold[1], IntervalEstimate(1.0, 1.0, 1.0)
-        return self.ranking.lines({"EXAM": means, "n-EXAM": shares}, self.notes, self.shown)
+        return self.ranking.lines({"EXAM": means, "n-EXAM": shares})
 
 
 def exam_scores(
@@ -97,7 +93,6 @@ def exam_scores(
         _require_each(read, wanted, answers, gold)
     systems = {name: exam_score(name, right, questions) for name, right in read.systems.items()}
     right = None if best is None else exam_score("gold", next(iter(best.systems.values())), questions)
-    ranked = ranking({name: one.scores for name, one in systems.items()}, sampling)
     shares = {
         name: None if right is None else n_exam(one.scores, right.scores, sampling) for name, one in systems.items()
     }
@@ -107,7 +102,8 @@ def exam_scores(
         notes.append("The gold articles answer nothing: n-EXAM is unknown.")
     notes += few(len(questions), "queries")
     of_gold = None if right is None else (right, ranking({"gold": right.scores}, sampling).means["gold"])
-    return ExamScores(bank, questions, systems, ranked, of_gold, shares, notes, shown)
+    ranked = ranking({name: one.scores for name, one in systems.items()}, sampling, notes, shown)
+    return ExamScores(bank, questions, systems, ranked, of_gold, shares)
 
 
 def _one_system(read: SystemAnswers, path: Path) -> SystemAnswers:

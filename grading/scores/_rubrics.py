@@ -44,13 +44,11 @@ class JudgedRubrics(NamedTuple):
 
 @dataclass(frozen=True)
 class RubricScores:
-    """Systems by their compliance; `avoided` are their shares of negative criteria that they do not meet."""
+    """Systems by their compliance on so many tasks; `avoided`: the share of negative criteria that they do not meet."""
 
-    tasks: Sequence[str]
+    tasks: int
     ranking: Ranking
     avoided: Mapping[str, IntervalEstimate]
-    notes: Sequence[str]
-    shown: Pairs
 
     def record(self) -> dict[str, Any]:
         """The result as JSON types."""
@@ -58,12 +56,12 @@ class RubricScores:
             name: {"compliance": mean, "avoided": self.avoided[name], "per_query": self.ranking.scores[name]}
             for name, mean in self.ranking.means.items()
         }
-        return {"tasks": len(self.tasks), "systems": systems, "pairs": self.ranking.pairs, "warnings": self.notes}
+        return {"tasks": self.tasks, "systems": systems, **self.ranking.record()}
 
     def lines(self) -> list[str]:
         """The result for a reader."""
         columns = {"compliance": self.ranking.means, "negative criteria avoided": self.avoided}
-        return self.ranking.lines(columns, self.notes, self.shown)
+        return self.ranking.lines(columns)
 
 
 def rubric_scores(paths: Sequence[Path], sampling: Sampling, shown: Pairs = "neighbours") -> RubricScores:
@@ -87,7 +85,7 @@ def rubric_scores(paths: Sequence[Path], sampling: Sampling, shown: Pairs = "nei
     notes += named("Tasks without a criterion above 0: no score, left out of the mean", without)
     notes += few(len(tasks), "tasks")
     harmless = {one.system: one.score for one in standings(against, sampling)}
-    return RubricScores(tasks, ranking(table, sampling), harmless, notes, shown)
+    return RubricScores(len(tasks), ranking(table, sampling, notes, shown), harmless)
 
 
 def read_rubrics(path: str | Path) -> JudgedRubrics:

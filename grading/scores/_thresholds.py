@@ -7,7 +7,6 @@ good. Here each fold of queries is scored at the tau that agrees best with the a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -33,7 +32,8 @@ class Choice(NamedTuple):
     """The tau that is best on all queries, and how well such a choice agrees with the assessors.
 
     `held_out` is the agreement with each query scored at a tau chosen without it; `curve` the agreement of each tau on
-    all queries, whose maximum is biased upwards; `chosen` counts the held-out queries scored at each tau.
+    all queries, whose maximum is biased upwards; `chosen` counts the held-out queries scored at each tau;
+    `left_out` are sentences on what took no part.
     """
 
     tau: float
@@ -42,48 +42,36 @@ class Choice(NamedTuple):
     chosen: dict[float, int]
     queries: int
     folds: int
-
-
-@dataclass(frozen=True)
-class TauChoice:
-    """A choice of tau by `agreement` with the assessors; `left_out` are sentences on what took no part."""
-
     agreement: Literal["kappa", "kendall"]
-    choice: Choice
-    left_out: Sequence[str]
+    left_out: Sequence[str] = ()
 
     @property
-    def notes(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """What took no part, and what makes the choice uncertain."""
         unsettled = ["The folds chose different taus: the queries do not settle it."]
-        found = [*self.left_out, *few(self.choice.queries, "queries")]
-        return found + (unsettled if len(self.choice.chosen) > 1 else [])
+        return [*self.left_out, *few(self.queries, "queries"), *(unsettled if len(self.chosen) > 1 else [])]
 
     def record(self) -> dict[str, Any]:
         """The result as JSON types."""
-        found = self.choice
         return {
             "agreement": self.agreement,
-            "tau": found.tau,
-            "held_out": found.held_out,
-            "curve": {f"{tau:g}": one for tau, one in found.curve.items()},
-            "chosen": {f"{tau:g}": count for tau, count in found.chosen.items()},
-            "queries": found.queries,
-            "folds": found.folds,
-            "warnings": self.notes,
+            "tau": self.tau,
+            "held_out": self.held_out,
+            "curve": {f"{tau:g}": one for tau, one in self.curve.items()},
+            "chosen": {f"{tau:g}": count for tau, count in self.chosen.items()},
+            "queries": self.queries,
+            "folds": self.folds,
+            "warnings": self.warnings,
         }
 
     def lines(self) -> list[str]:
         """The result for a reader."""
-        found, what = self.choice, self.agreement
-        summary = (
-            f"tau {found.tau:g}; on queries held out in {found.folds} folds: {what} {interval_text(found.held_out)}"
-        )
+        held_out = f"on queries held out in {self.folds} folds: {self.agreement} {interval_text(self.held_out)}"
         columns: dict[str, Mapping[str, object]] = {
-            f"{what}, all queries": {f"{tau:g}": one for tau, one in found.curve.items()},
-            "chosen for": {f"{tau:g}": found.chosen.get(tau, 0) for tau in found.curve},
+            f"{self.agreement}, all queries": {f"{tau:g}": one for tau, one in self.curve.items()},
+            "chosen for": {f"{tau:g}": self.chosen.get(tau, 0) for tau in self.curve},
         }
-        return [*table_lines("tau", columns), summary, *noted(self.notes)]
+        return [*table_lines("tau", columns), f"tau {self.tau:g}; {held_out}", *noted(self.warnings)]
 
 
 def candidates(graded: ReadGrades) -> tuple[float, ...]:
@@ -119,7 +107,7 @@ def choose_by_passages(
     def agreement(chosen: Indices, which: Indices) -> float:
         return kappa(counts[chosen, which].sum(axis=0))
 
-    return _choose(agreement, taus, len(queries), folds, sampling)
+    return _choose(agreement, taus, len(queries), folds, sampling, "kappa")
 
 
 def choose_by_leaderboard(
@@ -150,7 +138,7 @@ def choose_by_leaderboard(
         # Without the last digits, in which equal means differ by the order of summation.
         return float(kendall(np.round(totals / sizes, 12), wanted, np.ones(len(systems))))
 
-    return _choose(agreement, tuple(tables), len(queries), folds, sampling)
+    return _choose(agreement, tuple(tables), len(queries), folds, sampling, "kendall")
 
 
 def kappa(table: Floats) -> float:
@@ -162,7 +150,14 @@ def kappa(table: Floats) -> float:
     return float((np.trace(table) / total - expected) / (1 - expected)) if expected < 1 else np.nan
 
 
-def _choose(agreement: Agreement, taus: Sequence[float], queries: int, folds: int | None, sampling: Sampling) -> Choice:
+def _choose(
+    agreement: Agreement,
+    taus: Sequence[float],
+    queries: int,
+    folds: int | None,
+    sampling: Sampling,
+    name: Literal["kappa", "kendall"],
+) -> Choice:
     if queries < 2:
         raise ValueError(
             f"queries: {queries} with grades and judgements; wanted at least 2, to choose on one and test on another"
@@ -186,6 +181,7 @@ def _choose(agreement: Agreement, taus: Sequence[float], queries: int, folds: in
         counts,
         queries,
         parts,
+        name,
     )
 
 

@@ -1,4 +1,4 @@
-"""Scores of articles: exam (EXAM and n-EXAM) and rouge (ROUGE-1)."""
+"""Scores of systems by their answers: exam (EXAM and n-EXAM), rouge (ROUGE-1), rubrics, nuggets."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from grading._printing import write_scores
 from grading.commands._options import BankFile, Resampling, Scores, ShownPairs
 from grading.scores._articles import rouge as rouge_of
 from grading.scores._exam_scores import exam_scores
+from grading.scores._nuggets import Metric, NuggetResult, read_all_assignments, score_run
+from grading.scores._rubrics import rubric_scores
 
 
 def exam(
@@ -40,3 +42,31 @@ def rouge(
 ) -> None:
     """ROUGE-1 F1 of articles against gold articles, a baseline."""
     show_result(rouge_of(articles, gold, resampling.sampling, pairs), as_json=as_json)
+
+
+def rubrics(
+    files: Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="Judged criteria, one file a system.")],
+    resampling: Resampling,
+    pairs: ShownPairs = "neighbours",
+    scores: Scores = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score answers by weighted criteria, also negative ones."""
+    found = rubric_scores(files, resampling.sampling, pairs)
+    show_result(found, as_json=as_json)
+    write_scores(scores, "compliance", found.ranking.scores)
+
+
+def nuggets(
+    files: Annotated[list[Path], typer.Argument(metavar="ASSIGNMENTS...", help="Nugget assignments, JSON lines.")],
+    resampling: Resampling,
+    metric: Annotated[Metric, typer.Option(help="The score that several systems are compared by.")] = "vital_score",
+    pairs: ShownPairs = "neighbours",
+    scores: Scores = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score answers by the nuggets they support. Per topic and all; several systems are compared in pairs."""
+    sampling = resampling.sampling
+    found = NuggetResult([score_run(run, sampling) for run in read_all_assignments(files)], metric, sampling, pairs)
+    show_result(found, as_json=as_json)
+    write_scores(scores, metric, found.by_topic)
