@@ -1,4 +1,4 @@
-"""Grading passages by a bank's questions with a model, run, and the margin of EXAM's own reader, margin.
+"""Grading passages by a bank's questions with a model, run, the margin of EXAM's own reader, margin, the page, report.
 
 Replies are kept, so that a stopped command goes on.
 """
@@ -43,6 +43,7 @@ from grading.graders._graders import (
 )
 from grading.graders._grading_result import GradingResult
 from grading.graders._relevance_judges import RELEVANCE_JUDGES
+from grading.page import Sources, write_grading_report
 from rag.engines import EngineOptions
 
 _OWN_OPTIONS = {"qa": ("verify",), "relevance": ("scale", "shots"), "reader": ("threshold",)}
@@ -139,6 +140,18 @@ def margin(
     show_result(told, as_json=as_json)
 
 
+def report(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder that `ragexam grade run` wrote.")],
+    sources: Sources,
+    as_json: AsJson = False,
+) -> None:
+    """Write report.html: which system answers most, how surely.
+
+    It shows each question and what became of the replies.
+    """
+    show_result(write_grading_report(out, sources, _page_command(out, sources)), as_json=as_json)
+
+
 class Given(NamedTuple):
     """What the files hold: the pairs to grade, and what single graders need besides.
 
@@ -185,6 +198,17 @@ def _command(
     values |= {name: options[name] for name in _OWN_OPTIONS.get(grading.grader, ())}
     words = [str(one) for name, value in values.items() if value is not None for one in (f"--{name}", value)]
     return shlex.join(["ragexam", "grade", "run", str(bank), str(passages), *words])
+
+
+def _page_command(out: Path, sources: object) -> str:
+    """The command as it can be given again."""
+    words = ["ragexam", "grade", "report", str(out)]
+    for name, value in vars(sources).items():
+        for one in value if isinstance(value, list) else [value]:
+            if one is not None:
+                option = "run" if name == "runs" else name
+                words += [f"--{option}", f"{one:g}" if isinstance(one, float) else str(one)]
+    return shlex.join(words)
 
 
 def _read(bank: Path, passages: Path, options: GraderOptions, model: str) -> Given:

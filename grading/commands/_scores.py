@@ -37,9 +37,9 @@ from grading.formats._trec import (
     write_qrels,
 )
 from grading.leaderboards._paired import standings
-from grading.scores._cover import LabelledPassages, exam_labels, exam_qrels
 from grading.scores._cover import cover as cover_of
-from grading.scores._cover_scores import CoverSettings, cover_scores
+from grading.scores._cover import exam_labels, exam_qrels, labelled_passages
+from grading.scores._cover_scores import cover_scores
 from grading.scores._effectiveness import DEFAULT, Over, measure_runs, parse_measure, ranked_runs
 from grading.scores._item_analysis import ItemSettings, analysed_items
 from grading.scores._thresholds import candidates, choose_by_leaderboard, choose_by_passages
@@ -97,8 +97,7 @@ def cover(
 
     The questions of a query, answered by the first k passages.
     """
-    settings = CoverSettings(tau, k, alpha)
-    found = cover_scores(grades, runs, settings, resampling.sampling, **vars(source), shown=pairs)
+    found = cover_scores(grades, runs, resampling.sampling, tau, k, alpha, **vars(source), shown=pairs)
     show_result(found, as_json=as_json)
     write_scores(scores, "cover", found.ranking.scores)
 
@@ -112,15 +111,14 @@ def qrels(
 ) -> None:
     """EXAM-Label: each passage's best grade, as TREC qrels. The best is over the questions."""
     graded = read_grades(grades, prompt)
-    found = LabelledPassages(tau, graded, exam_labels(graded), out)
-    labelled = found.qrels
+    found = labelled_passages(graded, tau, out)
     require_parsed(grades, graded)
     if tau is not None:
         require_reached(grades, graded, tau)
     if out is not None:
-        write_qrels(out, labelled)
+        write_qrels(out, found.qrels)
     elif not as_json:
-        typer.echo("".join(f"{one}\n" for one in noted(found.notes)), err=True, nl=False)
+        typer.echo("".join(f"{one}\n" for one in noted(found.warnings)), err=True, nl=False)
     show_result(found, as_json=as_json)
 
 

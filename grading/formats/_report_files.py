@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from examcore import json_kind, json_object, shown_json
-from grading._file_rows import FileRow, holds_json, read_json_records
+from grading._file_rows import FileRow, first_record, read_json_records
 from grading._records import Sentence, SystemReport
 from grading.formats._annotated_reports import annotated_reports, is_annotated
 from grading.formats._auto_argue_files import has_auto_argue
@@ -114,9 +114,8 @@ def read_reports(path: str | Path, sentences_by_citation: str | Path | None = No
 
 def is_reports(path: str | Path) -> bool:
     """Whether a path is a file whose first record has the sentences of a report."""
-    path = Path(path)
-    first = next(map(_unwrapped, read_json_records(path, [])), None) if path.is_file() and holds_json(path) else None
-    return first is not None and any(isinstance(first.fields.get(name), list) for name in SENTENCES)
+    first = first_record(Path(path))
+    return first is not None and any(isinstance(_unwrapped(first).fields.get(name), list) for name in SENTENCES)
 
 
 def whole_documents(reports: Sequence[SystemReport]) -> tuple[SystemReport, ...]:

@@ -22,7 +22,7 @@ from grading._printing import noted
 from grading.page import _background as background
 from grading.page._evidence import GradingEvidence, Sources, default_tau, gather
 from grading.page._questions import QuestionSummary, asked_questions
-from grading.page._scores import Board, board, name, names
+from grading.page._scores import board, name, names
 from grading.page._taus import shown_taus, tau_view
 from grading.page._verdict import caption, negated, verdict_view
 from grading.scores._thresholds import Choice, candidates, choose_by_passages
@@ -110,7 +110,25 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> PageRe
     }
     path = evidence.folder / "report.html"
     write_text(path, [page_template("grading.page", "grading.html").render(view)])
-    return _result(path, evidence, used, choice, asked, verdict["warnings"])
+    return PageResult(
+        report=path,
+        tau=used.tau,
+        tau_held_out=None if choice is None else {"tau": choice.tau, "kappa": choice.held_out},
+        k=None if evidence.systems.articles else evidence.systems.k,
+        # Nobody is best where several share the first place, or where nobody answers anything.
+        best=used.leaders[0] if len(used.leaders) == 1 and used.best and used.best.score.estimate > 0 else None,
+        systems={one.system: one.score for one in used.ranked},
+        told_apart_from_best=[other for other, pair in used.against_best.items() if pair.told_apart],
+        queries=len(evidence.bank),
+        questions=len(asked),
+        answered=sum(one.passages > 0 for one in asked),
+        dead=sum(one.dead for one in asked),
+        universal=sum(one.universal for one in asked),
+        redundant=sum(bool(one.redundant) for one in asked),
+        grades=len(evidence.graded.grades),
+        unparsed=evidence.graded.unparsed,
+        warnings=verdict["warnings"],
+    )
 
 
 def _choice(evidence: GradingEvidence, sources: Sources) -> Choice | None:
@@ -142,34 +160,4 @@ def _subtitle(evidence: GradingEvidence, asked: list[QuestionSummary]) -> str:
     return (
         f"{len(asked)} questions of {len(evidence.bank)} queries, {len(evidence.graded.grades)} grades"
         f"{f', {systems} systems' if systems > 1 else ', 1 system' if systems else ''}"
-    )
-
-
-def _result(
-    path: Path,
-    evidence: GradingEvidence,
-    used: Board,
-    choice: Choice | None,
-    asked: list[QuestionSummary],
-    warnings: list[str],
-) -> PageResult:
-    """The numbers for a program."""
-    return PageResult(
-        report=path,
-        tau=used.tau,
-        tau_held_out=None if choice is None else {"tau": choice.tau, "kappa": choice.held_out},
-        k=None if evidence.systems.articles else evidence.systems.k,
-        # Nobody is best where several share the first place, or where nobody answers anything.
-        best=used.leaders[0] if len(used.leaders) == 1 and used.best and used.best.score.estimate > 0 else None,
-        systems={one.system: one.score for one in used.ranked},
-        told_apart_from_best=[other for other, pair in used.against_best.items() if pair.told_apart],
-        queries=len(evidence.bank),
-        questions=len(asked),
-        answered=sum(one.passages > 0 for one in asked),
-        dead=sum(one.dead for one in asked),
-        universal=sum(one.universal for one in asked),
-        redundant=sum(bool(one.redundant) for one in asked),
-        grades=len(evidence.graded.grades),
-        unparsed=evidence.graded.unparsed,
-        warnings=warnings,
     )

@@ -65,48 +65,28 @@ class Labels(NamedTuple):
     unlabelled: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class LabelledPassages:
-    """The labels of graded passages, 0 and 1 with `tau`; `out` is the file that they were written to."""
+class LabelledPassages(NamedTuple):
+    """The labels of graded passages, as qrels with `tau` or as they are; `out` is the file that has them, if any."""
 
     tau: float | None
-    graded: ReadGrades
-    labels: Labels
+    n: int
+    queries: int
+    unparsed: int
+    unlabelled: tuple[tuple[str, str], ...]
+    qrels: Qrels
+    labels: Mapping[str, Mapping[str, float]]
+    warnings: Sequence[str]
     out: Path | None
-
-    @property
-    def qrels(self) -> Qrels:
-        """The labels as qrels."""
-        return exam_qrels(self.labels, self.tau)
-
-    @property
-    def notes(self) -> list[str]:
-        """What has no label."""
-        notes, unparsed = [*self.graded.notes], self.graded.unparsed
-        if unparsed:
-            notes.append(f"Unparsed grades, which count in no label: {unparsed} of {len(self.graded.grades)}.")
-        without = (passage for _, passage in self.labels.unlabelled)
-        return notes + named("Passages without a parsed grade, which have no label", without)
 
     def record(self) -> dict[str, Any]:
         """The result as JSON types."""
-        return {
-            "tau": self.tau,
-            "n": sum(map(len, self.qrels.values())),
-            "queries": len(self.qrels),
-            "unparsed": self.graded.unparsed,
-            "unlabelled": self.labels.unlabelled,
-            "qrels": self.qrels,
-            "labels": self.labels.best,
-            "warnings": self.notes,
-        }
+        return {name: one for name, one in self._asdict().items() if name != "out"}
 
     def lines(self) -> list[str]:
         """The lines of the qrels, or where they are."""
         if self.out is None:
             return [one.removesuffix("\n") for one in qrels_lines(self.qrels)]
-        n = sum(map(len, self.qrels.values()))
-        return [f"{self.out}: {n} passages of {len(self.qrels)} queries", *noted(self.notes)]
+        return [f"{self.out}: {self.n} passages of {self.queries} queries", *noted(self.warnings)]
 
 
 def cover(graded: ReadGrades, run: TrecRun, tau: float, k: int = BUDGET, bank: Bank | None = None) -> Cover:
@@ -143,6 +123,18 @@ def exam_labels(graded: ReadGrades) -> Labels:
             else:
                 without.append((query, passage))
     return Labels(best, tuple(without))
+
+
+def labelled_passages(graded: ReadGrades, tau: float | None, out: Path | None = None) -> LabelledPassages:
+    """The labels of all passages, and what has none; `ValueError` as `exam_qrels`."""
+    labels, warnings, unparsed = exam_labels(graded), [*graded.notes], graded.unparsed
+    found = exam_qrels(labels, tau)
+    if unparsed:
+        warnings.append(f"Unparsed grades, which count in no label: {unparsed} of {len(graded.grades)}.")
+    without = (passage for _, passage in labels.unlabelled)
+    warnings += named("Passages without a parsed grade, which have no label", without)
+    n = sum(map(len, found.values()))
+    return LabelledPassages(tau, n, len(found), unparsed, labels.unlabelled, found, labels.best, warnings, out)
 
 
 def exam_qrels(labels: Labels, tau: float | None = None) -> dict[str, dict[str, int]]:

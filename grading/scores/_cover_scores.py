@@ -21,27 +21,20 @@ from grading.formats._common_parts import (
 from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._trec import read_runs, run_notes
 from grading.leaderboards._paired import Pairs, Ranking, ranking
-from grading.scores._cover import Cover, cover, outside
+from grading.scores._cover import BUDGET, Cover, cover, outside
 from grading.scores._diversity import alpha_ndcg
 
 
 @dataclass(frozen=True)
-class CoverSettings:
-    """What covers a question: a grade of `tau` among the first `k` passages; `alpha` of alpha-nDCG, None without it."""
+class CoverScores:
+    """Runs by EXAM-Cover@k,tau over the questions of a bank, None for those that were graded.
+
+    `diverse` has the runs by alpha-nDCG, if there is an `alpha`.
+    """
 
     tau: float
     k: int
-    alpha: float | None = None
-
-
-@dataclass(frozen=True)
-class CoverScores:
-    """Runs by EXAM-Cover over the questions of a bank, None for those that were graded.
-
-    `diverse` has the runs by alpha-nDCG, if it is wanted.
-    """
-
-    settings: CoverSettings
+    alpha: float | None
     bank: Path | None
     questions: Bank
     unparsed: int
@@ -54,29 +47,29 @@ class CoverScores:
         first = self.ranking.standings[0]
         alone = {"cover": first.score, "per_query": self.covers[first.system].scores}
         return {
-            "tau": self.settings.tau,
-            "k": self.settings.k,
+            "tau": self.tau,
+            "k": self.k,
             "bank": "grades" if self.bank is None else str(self.bank),
             "queries": len(self.questions),
             "questions": sum(map(len, self.questions.values())),
             "unparsed": self.unparsed,
             **(alone if len(self.covers) == 1 else {}),
             "runs": {one.system: self._run(one.system) for one in self.ranking.standings},
-            **({} if self.diverse is None else {"alpha": self.settings.alpha}),
+            **({} if self.diverse is None else {"alpha": self.alpha}),
             **self.ranking.record(),
         }
 
     def lines(self) -> list[str]:
         """The result for a reader."""
         columns: dict[str, Mapping[str, object]] = {
-            f"cover@{self.settings.k},{self.settings.tau:g}": self.ranking.means,
+            f"cover@{self.k},{self.tau:g}": self.ranking.means,
             "queries": {one.system: one.topics for one in self.ranking.standings},
             "passages graded": {
                 name: f"{one.passages - one.ungraded} of {one.passages}" for name, one in self.covers.items()
             },
         }
         if self.diverse is not None:
-            columns[f"alpha-nDCG@{self.settings.k}"] = self.diverse.means
+            columns[f"alpha-nDCG@{self.k}"] = self.diverse.means
         return self.ranking.lines(columns, "run")
 
     def _run(self, name: str) -> dict[str, Any]:
@@ -105,8 +98,10 @@ class CoverScores:
 def cover_scores(
     grades: Path,
     paths: Sequence[Path],
-    settings: CoverSettings,
     sampling: Sampling,
+    tau: float,
+    k: int = BUDGET,
+    alpha: float | None = None,
     *,
     bank: Path | None = None,
     prompt: str | None = None,
@@ -116,7 +111,6 @@ def cover_scores(
 
     Raises `ValueError` in one line for files that have nothing in common, and as `cover` and `alpha_ndcg`.
     """
-    tau, k, alpha = settings.tau, settings.k, settings.alpha
     graded, runs = read_grades(grades, prompt), read_runs(paths)
     questions = bank_names(bank, graded.questions) or graded.questions
     covers = {run.name: cover(graded, run, tau, k, questions) for run in runs}
@@ -132,7 +126,7 @@ def cover_scores(
         notes += named("Queries without an answering passage: no alpha-nDCG, left out of its mean", unanswered)
     ranked = ranking({name: one.scores for name, one in covers.items()}, sampling, notes, shown)
     diverse = ranking(early, sampling) if early else None
-    return CoverScores(settings, bank, questions, graded.unparsed, covers, ranked, diverse)
+    return CoverScores(tau, k, alpha, bank, questions, graded.unparsed, covers, ranked, diverse)
 
 
 def _bank_notes(graded: ReadGrades, questions: Bank, bank: Path | None) -> Iterator[str]:
