@@ -34,6 +34,7 @@ from grading.graders._choices import MARGIN, choice_reader
 from grading.graders._extractive import extractive_grader, load_reader
 from grading.graders._graders import (
     Grader,
+    GradingResult,
     direct_relevance,
     grade_all,
     published_judge,
@@ -41,7 +42,6 @@ from grading.graders._graders import (
     self_rating,
     write_grades,
 )
-from grading.graders._grading_result import GradingResult
 from grading.graders._relevance_judges import RELEVANCE_JUDGES
 from grading.page import Sources, write_grading_report
 from rag.engines import EngineOptions

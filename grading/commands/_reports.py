@@ -17,14 +17,13 @@ from grading.formats._auto_argue_files import is_auto_argue, read_auto_argue
 from grading.formats._file_faults import in_words, refuse
 from grading.formats._nugget_files import matched, of_whole_documents, read_nuggets
 from grading.formats._report_files import foreign_citations, read_reports, whole_documents
-from grading.reports._argue import SentenceOutcome
 from grading.reports._argue import argue as judged
 from grading.reports._argue_result import ArgueResult
 from grading.reports._argue_scores import grade_lines, score_reports, score_runs
 from grading.reports._auto_argue import AutoArgueJudge, auto_argue_runs
 from grading.reports._judges import EntailmentJudge, LanguageModelJudge, cross_encoder
 from grading.reports._judging_material import InTurn, Judge, ReportMaterial
-from grading.reports._judgments import HumanJudge, judgment_line, read_judgments
+from grading.reports._judgments import judgment_line, read_judgments
 
 _DOCUMENTS = {"id": ("docid", "doc_id", "document_id"), "text": ("contents", "body", "segment", "passage")}
 _REQUESTS = {
@@ -88,7 +87,10 @@ def argue(
     if output.grades is not None:
         write_lines(output.grades, grade_lines(scores, bank))
     warnings = [*in_words(read.faults), *in_words(known.faults), *remarks]
-    warnings += [*(_unused(human, decided) if human else ()), *_unsure(models)]
+    if human is not None:
+        outcomes = {(one.run, one.topic, one.index): one.outcome for one in decided}
+        warnings += in_words([*human.remarks, *human.overruled(outcomes), *human.without_effect()])
+    warnings += _unsure(models)
     settings = {"citations": rules.citations, **vars(resampling)}
     by_auto_argue = [] if theirs is None else auto_argue_runs(found, bank, theirs, resampling.sampling)
     result = ArgueResult(decided, scores, runs, warnings, settings, by_auto_argue, every_sentence=output.sentences)
@@ -143,12 +145,6 @@ def _model_judge(name: str, material: ReportMaterial, options: ArgueJudges) -> J
         need_likelihoods(loaded)
     store = ReplyStore(options.replies if options.replies is not None else ":memory:")
     return LanguageModelJudge(CachedLanguageModel(loaded, store), material, by=options.by)
-
-
-def _unused(human: HumanJudge, decided: Sequence[SentenceOutcome]) -> list[str]:
-    """What the file of judgements says to no effect."""
-    outcomes = {(one.run, one.topic, one.index): one.outcome for one in decided}
-    return in_words([*human.remarks, *human.overruled(outcomes), *human.without_effect()])
 
 
 def _unsure(judges: Iterable[Judge]) -> list[str]:

@@ -144,7 +144,9 @@ def choose_tau(
 ) -> None:
     """Choose tau on some queries and judge it on the others. By kappa of labels, or by leaderboards of runs."""
     sampling = resampling.sampling
-    graded, read = _graded_or_predicted(grades, source.prompt), read_runs(runs or [])
+    # RUBRIC's `.qrel` predicts one grade a passage.
+    graded = qrels_grades(read_qrels(grades)) if is_qrels(grades) else read_grades(grades, source.prompt)
+    read = read_runs(runs or [])
     require_parsed(grades, graded)
     if read and by == "cover" and is_qrels(grades):
         raise ValueError(f"{grades}: one grade a passage and no questions to cover; wanted --by with a measure, as MAP")
@@ -195,11 +197,6 @@ def _table_at(graded: ReadGrades, runs: Sequence[TrecRun], tau: float, by: str, 
     if by == "cover":
         return {run.name: cover_of(graded, run, tau, k, bank).scores for run in runs}
     return measure_runs(exam_qrels(exam_labels(graded), tau), runs, [by]).scores[by]
-
-
-def _graded_or_predicted(path: Path, prompt: str | None) -> ReadGrades:
-    """Grades by questions, or those of RUBRIC's `.qrel`, one a passage."""
-    return qrels_grades(read_qrels(path)) if is_qrels(path) else read_grades(path, prompt)
 
 
 def _official(path: Path, runs: Sequence[TrecRun], rel: int) -> dict[str, float]:

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,8 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from examcore import IntervalEstimate, NoReply, Prompt, ReportProgress, write_lines
+from examcore.console import interval_text
+from grading._printing import counted_notes, noted
 from grading._records import SAMPLING, BankQuestion, Grade, Kind, Sampling
-from grading.formats._passages import PassageQuestion, keyed
+from grading.formats._passages import Paired, PassageQuestion, keyed
 from grading.graders._assessor import TOGETHER, AssessorReply, CachedAssessor, PassagePrompt
 from grading.graders._prompts import (
     EXAMPLES,
@@ -81,13 +84,14 @@ class Grader:
     """What grades pairs in order: `grade` gives the grade of each pair, `gradable` the pairs that it can grade.
 
     `name` is that of the grader on the command line, `settings` what determines the grades besides the model, such as
-    prompt versions; both are stored with the grades.
+    prompt versions; both are stored with the grades. `notes` are what a reader of the grades must know.
     """
 
     name: str
     settings: Mapping[str, object]
     grade: Callable[[Sequence[PassageQuestion]], Iterator[GraderResult]]
     gradable: Callable[[Sequence[PassageQuestion]], list[PassageQuestion]] = list
+    notes: Sequence[str] = ()
 
 
 def self_rating(asking: CachedAssessor, nuggets: bool = False) -> Grader:
@@ -179,6 +183,82 @@ class GradingOutcome(NamedTuple):
     lost: tuple[GraderResult, ...]
     without_key: int
 
+    def summary(self, sampling: Sampling = SAMPLING) -> dict[str, Any]:
+        """Counts of grades and rules, the unparsed share (interval over queries), and examples of unparsed replies."""
+        unparsed = [one.grade for one in self.graded if math.isnan(one.grade.grade)]
+        counts = Counter(one.grade.grade for one in self.graded if not math.isnan(one.grade.grade))
+        return {
+            "n": len(self.graded),
+            "grades": {f"{grade:g}": counts[grade] for grade in sorted(counts)},
+            "rules": dict(Counter(one.rule for one in self.graded).most_common()),
+            "unparsed": len(unparsed),
+            "unparsed_share": unparsed_share(self.graded, sampling),
+            "unparsed_examples": [
+                {"query": one.query, "passage": one.passage, "question": one.question, "reply": one.reply[:REPLY_SHOWN]}
+                for one in unparsed[:UNPARSED_SHOWN]
+            ],
+            "no_reply": len(self.lost),
+            "no_reply_reasons": dict(Counter(one.grade.reply for one in self.lost).most_common(3)),
+            "without_key": self.without_key,
+            "cut_passages": sum(one.cut > 0 for one in self.graded),
+        }
+
+
+@dataclass(frozen=True)
+class GradingResult:
+    """What a run graded: by which grader and model, what was left out, and what it cost; `out` are the grades."""
+
+    grader: Grader
+    model: str
+    outcome: GradingOutcome
+    sampling: Sampling
+    beyond_limit: int
+    paired: Paired
+    usage: Mapping[str, Any]
+    out: Path
+
+    @cached_property
+    def summary(self) -> Mapping[str, Any]:
+        """Counts of grades and replies, the unparsed share resampled once."""
+        return self.outcome.summary(self.sampling)
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {
+            "grader": self.grader.name,
+            "model": self.model,
+            "settings": self.grader.settings,
+            **self.summary,
+            "beyond_limit": self.beyond_limit,
+            "left_out": {
+                "queries_without_questions": self.paired.without_questions,
+                "queries_without_passages": self.paired.without_passages,
+                "passages": self.paired.passages_left_out,
+            },
+            "usage": self.usage,
+            "out": self.out,
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        outcome, paired, told = self.outcome, self.paired, self.summary
+        lines = [f"{self.out}: {len(outcome.graded)} grades by {self.grader.name} with {self.model}"]
+        lines += [f"  grade {grade}: {count}" for grade, count in told["grades"].items()]
+        lines.append(f"unparsed: {told['unparsed']}, a share of {interval_text(told['unparsed_share'])}")
+        lines += [
+            f"  {one['query']} {one['passage']} {one['question']}: {one['reply']!r}"
+            for one in told["unparsed_examples"]
+        ]
+        said = {
+            "pairs are beyond --limit": self.beyond_limit,
+            "pairs have a question without a key": outcome.without_key,
+            "passages were longer than the model reads and cut": told["cut_passages"],
+            "passages are of queries without questions": paired.passages_left_out,
+            "queries of passages have no question": len(paired.without_questions),
+            "queries of the bank have no passage": len(paired.without_passages),
+        }
+        return [*lines, *counted_notes(said), *noted(self.grader.notes)]
+
 
 def grade_all(grader: Grader, pairs: Sequence[PassageQuestion], report: ReportProgress | None = None) -> GradingOutcome:
     """Grade all pairs that the grader can grade; raises `ValueError` if there are none."""
@@ -216,27 +296,6 @@ def write_grades(path: str | Path, graded: Sequence[GraderResult], grader: str, 
             for one in graded
         ),
     )
-
-
-def summary(run: GradingOutcome, sampling: Sampling = SAMPLING) -> dict[str, Any]:
-    """Counts of grades and rules, the unparsed share (interval over queries), and examples of unparsed replies."""
-    unparsed = [one.grade for one in run.graded if math.isnan(one.grade.grade)]
-    counts = Counter(one.grade.grade for one in run.graded if not math.isnan(one.grade.grade))
-    return {
-        "n": len(run.graded),
-        "grades": {f"{grade:g}": counts[grade] for grade in sorted(counts)},
-        "rules": dict(Counter(one.rule for one in run.graded).most_common()),
-        "unparsed": len(unparsed),
-        "unparsed_share": unparsed_share(run.graded, sampling),
-        "unparsed_examples": [
-            {"query": one.query, "passage": one.passage, "question": one.question, "reply": one.reply[:REPLY_SHOWN]}
-            for one in unparsed[:UNPARSED_SHOWN]
-        ],
-        "no_reply": len(run.lost),
-        "no_reply_reasons": dict(Counter(one.grade.reply for one in run.lost).most_common(3)),
-        "without_key": run.without_key,
-        "cut_passages": sum(one.cut > 0 for one in run.graded),
-    }
 
 
 def shown_replies(replies: Sequence[str]) -> list[str]:

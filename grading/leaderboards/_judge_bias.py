@@ -145,7 +145,8 @@ def favour(data: JudgedScores, sampling: Sampling = SAMPLING, *, permutations: i
     return Favour(
         IntervalEstimate(estimate, low, high),
         p,
-        _over_topics(own, data.scores, sampling),
+        # The effect is linear in the scores, so it is the mean of the topics' effects.
+        sampling.mean(np.array([_effects(own, scores) for scores in np.moveaxis(data.scores, 2, 0)])),
         _by_judge(data, mean),
         len(data.systems),
         int(own.sum()),
@@ -239,12 +240,6 @@ def _random_orders(labels: Sequence[str], number: int, seed: int) -> list[tuple[
     """The labels as they are and `number` random orders of them."""
     rng = np.random.default_rng(seed)
     return [tuple(labels), *(tuple(labels[at] for at in rng.permutation(len(labels))) for _ in range(number))]
-
-
-def _over_topics(own: Floats, scores: Floats, sampling: Sampling) -> IntervalEstimate:
-    """The interval over topics: the effect is linear in the scores, so it is the mean of the topics' effects."""
-    by_topic = np.array([_effects(own, scores[:, :, at]) for at in range(scores.shape[2])])
-    return sampling.mean(by_topic)
 
 
 def _by_judge(data: JudgedScores, mean: Floats) -> dict[str, float]:

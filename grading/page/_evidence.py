@@ -33,6 +33,7 @@ from grading.scores._cover import BUDGET, outside, require_tau
 RATING = 4.0
 """The tau of ratings from 0 to 5 where none is given, one that the paper reports; for other grades it is 1."""
 EVERYTHING = "any passage"
+WITHOUT_TEXTS = "No passages are known: questions are shown without the texts that answer them."
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
         bank=bank,
         texts={(one.query, one.id): one.text for one in pool},
         official=official,
-        notes=(*graded.notes, *notes, *told, *_texts_note(passages)),
+        notes=(*graded.notes, *notes, *told, *([] if passages else [WITHOUT_TEXTS])),
     )
 
 
@@ -231,10 +232,6 @@ def _systems(grades: Path, sources: Sources, pool: Sequence[Passage]) -> Systems
 
 def _passage_of(row: FileRow) -> str:
     return row.text(row.present(PASSAGE) or "passage")
-
-
-def _texts_note(passages: Path | None) -> list[str]:
-    return [] if passages else ["No passages are known: questions are shown without the texts that answer them."]
 
 
 def default_tau(graded: ReadGrades, record: Mapping[str, Any]) -> float:

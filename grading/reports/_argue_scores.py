@@ -238,12 +238,9 @@ def averages(
     macro = {name: sampling.mean(found[~np.isnan(found)]) for name, found in values.items()}
     micro = {name: sampling.of_sums(quotients, found) for name, found in counts.items()}
     for name, pair in f1s.items():
-        micro[name] = sampling.of_sums(_f1_of_sums, np.hstack([counts[one] for one in pair]))
+        both = np.hstack([counts[one] for one in pair])
+        micro[name] = sampling.of_sums(lambda sums: f1(quotients(sums[:, :2]), quotients(sums[:, 2:])), both)
     return macro, micro
-
-
-def _f1_of_sums(sums: Floats) -> Floats:
-    return f1(quotients(sums[:, :2]), quotients(sums[:, 2:]))
 
 
 def quotients(sums: Floats) -> Floats:

@@ -17,7 +17,6 @@ from grading.graders._graders import (
     grade_all,
     qa_grader,
     self_rating,
-    summary,
     write_grades,
 )
 from tests.grading.scripted import asking
@@ -132,7 +131,7 @@ def test_the_summary_shows_what_could_not_be_parsed(tmp_path: Path) -> None:
     model = ScriptedModel(lambda prompt: says[prompt.user.rpartition("What is ")[2].rstrip("?")])
     pairs = [pair(query=f"t{n // 2}", name=f"q{n}") for n in range(4)]
     run = grade_all(self_rating(asking(model, tmp_path)), pairs)
-    told = summary(run)
+    told = run.summary()
     assert told["grades"] == {"0": 1, "1": 1, "5": 1}
     assert told["unparsed"] == 1
     assert told["unparsed_share"] == {"estimate": 0.25, "low": 0.0, "high": 0.5}
@@ -145,7 +144,7 @@ def test_the_summary_shows_what_could_not_be_parsed(tmp_path: Path) -> None:
 
 def test_no_unparsed_reply_leaves_the_ends_of_the_share_open(tmp_path: Path) -> None:
     pairs = [pair(query=f"t{n}") for n in range(3)]
-    told = summary(grade_all(self_rating(asking(ScriptedModel(lambda _: "3"), tmp_path)), pairs))
+    told = grade_all(self_rating(asking(ScriptedModel(lambda _: "3"), tmp_path)), pairs).summary()
     assert told["unparsed_share"] == {"estimate": 0.0, "low": None, "high": None}
 
 
