@@ -20,13 +20,13 @@ from examcore import (
     ReportProgress,
     Schema,
     normalized,
-    repaired_json_object,
     unwrapped,
 )
 from grading._file_rows import QUERY, read_rows
 from grading._printing import counted_notes
 from grading._records import BankQuestion, KeyAnswer
 from grading.formats._bank_files import ANSWERS, QUESTION, made_id
+from grading.graders._reply_parsing import OPENING, json_list
 
 VERSION = "bank-1"
 """Version of the prompt, changed with every character of it."""
@@ -34,8 +34,6 @@ QUESTIONS = 10
 """Per query and sub-topic, as in the paper."""
 TOKENS_EACH = 60
 """Tokens a question may take, with its key and the JSON around it."""
-OPENING = 40
-"""Tokens of a reply before its first question, for a polite sentence."""
 TEXT = ("text", "query_text", "title", "query")
 SUBTOPIC = ("subtopic", "facet_text", "facet", "subtopic_id", "facet_id")
 
@@ -184,7 +182,7 @@ def _read(
     """The questions of a reply, and the losses; the new questions are added to `known`."""
     if isinstance(reply, NoReply):
         return [], Counter({f"no reply: {reply.reason}": 1})
-    items = _items(reply)
+    items = json_list(reply)
     if items is None:
         return [], Counter({"malformed JSON" if reply.strip() else "empty reply": 1})
     losses: Counter[str] = Counter() if items else Counter({"empty list": 1})
@@ -206,16 +204,6 @@ def _read(
             key = (KeyAnswer(answer),) if keys else ()
             found.append(BankQuestion(name, topic.query, question, key, subtopic=topic.subtopic))
     return found, losses
-
-
-def _items(reply: str) -> list[object] | None:
-    """The list in a reply: under `questions`, another name, or without a name."""
-    start = reply.find("[")
-    brace = reply.find("{")
-    text = reply if brace >= 0 and (start < 0 or brace < start) else f'{{"questions": {reply[start:]}}}'
-    found = repaired_json_object(text)
-    lists = [value for value in (found or {}).values() if isinstance(value, list)]
-    return lists[0] if lists else None
 
 
 def _parts(item: object) -> tuple[str, str]:

@@ -121,6 +121,11 @@ def relevance_prompt(
     return Prompt(user="\n\n".join(parts), reply="Judgement:")
 
 
+def quoted_answer(answer: str) -> str:
+    """An answer without the mark that ends it in a prompt."""
+    return answer.replace("</answer>", "").strip()
+
+
 def _level(level: int, scale: Scale) -> str:
     return str(level) if scale == "0-2" else "Yes" if level else "No"
 

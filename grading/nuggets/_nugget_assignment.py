@@ -15,8 +15,9 @@ from grading._records import BankQuestion
 from grading.formats._nugget_sources import AnswerText
 from grading.graders._assessor import CachedAssessor
 from grading.graders._graders import shown_replies
+from grading.graders._prompts import quoted_answer
 from grading.nuggets._nugget_labels import NuggetLabels, NuggetsToLabel, label_nuggets
-from grading.nuggets._nugget_prompts import ASSIGNMENT_VERSION, SUPPORT_LABELS, assignment_prompt, quoted_answer
+from grading.nuggets._nugget_prompts import ASSIGNMENT_VERSION, SUPPORT_LABELS, assignment_prompt
 
 FAILED = "failed"
 """The label of a nugget for which none could be read, as nuggetizer writes it; it counts as no support, by name."""

@@ -19,13 +19,13 @@ from grading._printing import counted_notes, shortened
 from grading._similarity import similarity, words
 from grading.graders._assessor import CachedAssessor, PassagePrompt
 from grading.graders._graders import shown_replies
+from grading.graders._reply_parsing import OPENING
 from grading.nuggets._nugget_labels import NuggetsToLabel, label_nuggets
 from grading.nuggets._nugget_prompts import (
     CREATION_VERSION,
     FACT_TOKENS,
     IMPORTANCE_LABELS,
     IMPORTANCE_VERSION,
-    OPENING,
     creation_prompt,
     importance_prompt,
     listed_passages,

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from examcore import NoReply, Prompt, ReportProgress
 from grading.graders._assessor import CachedAssessor, PassagePrompt
-from grading.nuggets._nugget_prompts import LABEL_TOKENS, OPENING, parse_labels
+from grading.graders._reply_parsing import OPENING
+from grading.nuggets._nugget_prompts import LABEL_TOKENS, parse_labels
 
 BATCH = 10
 """Nuggets that are asked about together, as in TREC RAG 2024."""
