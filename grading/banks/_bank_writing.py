@@ -20,6 +20,7 @@ from examcore import (
     ReportProgress,
     Schema,
     normalized,
+    unreported,
     unwrapped,
 )
 from grading._file_rows import QUERY, read_rows
@@ -124,7 +125,7 @@ def write_questions(
     wanted: int = QUESTIONS,
     keys: bool = False,
     seed: int = 0,
-    report: ReportProgress | None = None,
+    report: ReportProgress = unreported,
 ) -> WrittenBank:
     """Ask for `wanted` questions per topic, one topic at a time, and keep those that can be parsed.
 
@@ -145,8 +146,7 @@ def write_questions(
         losses.update(lost)
         if len(read) < wanted:
             short[(topic.query, topic.subtopic)] = len(read)
-        if report is not None:
-            report(number, len(topics))
+        report(number, len(topics))
     return WrittenBank(tuple(found), dict(losses.most_common()), short)
 
 

@@ -10,7 +10,8 @@ import typer
 
 from examcore.console import Interval, Seed
 from grading._records import Sampling
-from grading.graders._prompts import Scale, Verify
+from grading.graders._prompts import Verify
+from grading.graders._relevance_judges import Scale
 from grading.leaderboards._paired import Pairs
 
 ShownPairs = Annotated[Pairs, typer.Option("--pairs", help="Pairs of systems to print; --json has all.")]

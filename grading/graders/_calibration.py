@@ -30,6 +30,7 @@ from examcore import (
     ReportProgress,
     check_format,
     shown_json,
+    unreported,
     wilson,
 )
 from examcore.console import interval_text
@@ -164,7 +165,7 @@ def _drawn(one: Question, known: Sequence[Question], passages: int, rng: np.rand
 
 
 def read_trials(
-    trials: Sequence[Trial], asking: CachedAssessor, report: ReportProgress | None = None
+    trials: Sequence[Trial], asking: CachedAssessor, report: ReportProgress = unreported
 ) -> Iterator[TrialLikelihoods | NoReply]:
     """The likelihoods of each trial, or why there are none."""
     waiting, done = iter(trials), 0
@@ -175,8 +176,7 @@ def read_trials(
         for one, some in zip(group, texts, strict=True):
             yield _read(one, [next(found).likelihoods for _ in some])
         done += len(group)
-        if report is not None:
-            report(done, len(trials))
+        report(done, len(trials))
 
 
 def _read(trial: Trial, found: Sequence[Likelihoods | NoReply]) -> TrialLikelihoods | NoReply:

@@ -19,34 +19,38 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from examcore import IntervalEstimate, NoReply, Prompt, ReportProgress, write_lines
+from examcore import IntervalEstimate, NoReply, Prompt, ReportProgress, unreported, write_lines
 from examcore.console import interval_text
 from grading._printing import counted_notes, noted
 from grading._records import SAMPLING, BankQuestion, Grade, Kind, Sampling
 from grading.formats._passages import Paired, PassageQuestion, keyed
 from grading.graders._assessor import TOGETHER, AssessorReply, CachedAssessor, PassagePrompt
 from grading.graders._prompts import (
-    EXAMPLES,
     NUGGET_VERSION,
     QA_VERSION,
     RATING_VERSION,
-    RELEVANCE_VERSION,
     VERIFY_VERSION,
-    Scale,
     Verify,
     nugget_prompt,
     qa_prompt,
     rating_prompt,
-    relevance_prompt,
     verify_prompt,
 )
-from grading.graders._relevance_judges import JUDGE_PROMPTS_VERSION, RELEVANCE_JUDGES, WORD_TOKENS
+from grading.graders._relevance_judges import (
+    EXAMPLES,
+    JUDGE_PROMPTS_VERSION,
+    OWN_JUDGES,
+    RELEVANCE_JUDGES,
+    RELEVANCE_VERSION,
+    WORD_TOKENS,
+    RelevanceJudge,
+    Scale,
+)
 from grading.graders._reply_parsing import (
     UNPARSED,
     Parsed,
     cleaned,
     parse_answer,
-    parse_level,
     parse_rating,
     parse_yes_no,
 )
@@ -134,28 +138,23 @@ def direct_relevance(
     passage is graded once per query.
     """
 
-    def prompt(query: str, passage: str) -> Prompt:
-        return relevance_prompt(query, passage, scale, EXAMPLES[:shots])
-
-    parse = parse_yes_no if scale == "yes-no" else parse_level
     settings = {"prompt": RELEVANCE_VERSION, "scale": scale, "shots": shots}
-    return _without_questions(asking, RELEVANCE, settings, prompt, parse, WORD_TOKENS, queries)
+    judge = OWN_JUDGES[scale]._replace(examples=EXAMPLES[:shots])
+    return _without_questions(asking, RELEVANCE, settings, judge, queries)
 
 
 def published_judge(asking: CachedAssessor, name: str, queries: Mapping[str, str] | None = None) -> Grader:
     """A judge of relevance under its name in `RELEVANCE_JUDGES`; `queries` as for `direct_relevance`."""
     judge = RELEVANCE_JUDGES[name]
     settings = {"prompt": JUDGE_PROMPTS_VERSION, "source": judge.source, "scale": f"0-{judge.highest}"}
-    return _without_questions(asking, name, settings, judge.prompt, judge.parse, judge.max_tokens, queries)
+    return _without_questions(asking, name, settings, judge, queries)
 
 
 def _without_questions(
     asking: CachedAssessor,
     name: str,
     settings: Mapping[str, object],
-    prompt: Callable[[str, str], Prompt],
-    parse: Callable[[str], Parsed],
-    max_tokens: int,
+    judge: RelevanceJudge,
     queries: Mapping[str, str] | None,
 ) -> Grader:
     """A grader that is shown a query and a passage, each pair once."""
@@ -163,12 +162,13 @@ def _without_questions(
 
     def asked(pair: PassageQuestion) -> PassagePrompt:
         one = pair.passage
-        return PassagePrompt(one.id, prompt(texts.get(one.query, one.query), one.text), one.text, max_tokens)
+        prompt = judge.prompt(texts.get(one.query, one.query), one.text)
+        return PassagePrompt(one.id, prompt, one.text, judge.max_tokens)
 
     def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         for one, reply in zip(pairs, asking.replies(map(asked, pairs)), strict=True):
             question = BankQuestion(RELEVANCE, one.passage.query, "")
-            yield _graded(PassageQuestion(question, one.passage), reply, parse)
+            yield _graded(PassageQuestion(question, one.passage), reply, judge.parse)
 
     def once(pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
         return list({(one.passage.query, one.passage.id): one for one in pairs}.values())
@@ -260,18 +260,16 @@ class GradingResult:
         return [*lines, *counted_notes(said), *noted(self.grader.notes)]
 
 
-def grade_all(grader: Grader, pairs: Sequence[PassageQuestion], report: ReportProgress | None = None) -> GradingOutcome:
+def grade_all(grader: Grader, pairs: Sequence[PassageQuestion], report: ReportProgress = unreported) -> GradingOutcome:
     """Grade all pairs that the grader can grade; raises `ValueError` if there are none."""
     wanted = grader.gradable(pairs)
     if not wanted:
         raise ValueError(f"grader {grader.name}: no question has a key; wanted answers in the bank, or --grader rating")
     found: list[GraderResult] = []
-    if report is not None:
-        report(0, len(wanted))
+    report(0, len(wanted))
     for one in grader.grade(wanted):
         found.append(one)
-        if report is not None:
-            report(len(found), len(wanted))
+        report(len(found), len(wanted))
     graded = tuple(one for one in found if one.rule != NO_REPLY)
     lost = tuple(one for one in found if one.rule == NO_REPLY)
     # Other graders need no key; they leave out pairs only to grade each passage once.

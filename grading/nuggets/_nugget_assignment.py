@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from examcore import ModelUsage, ReportProgress
+from examcore import ModelUsage, ReportProgress, unreported
 from grading._printing import counted_notes, noted, shortened
 from grading._records import BankQuestion
 from grading.formats._nugget_sources import AnswerText
@@ -124,7 +124,7 @@ def assign_nuggets(
     answers: Sequence[AnswerText],
     nuggets: Mapping[str, Sequence[BankQuestion]],
     queries: Mapping[str, str],
-    report: ReportProgress | None = None,
+    report: ReportProgress = unreported,
 ) -> list[AssignedAnswer]:
     """The labels of each answer's nuggets; `nuggets` are those of each topic, `queries` the texts of their queries."""
     written = [one for one in answers if one.text.strip()]

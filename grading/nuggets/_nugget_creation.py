@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from examcore import ModelUsage, NoReply, ReportProgress, normalized
+from examcore import ModelUsage, NoReply, ReportProgress, normalized, unreported
 from grading._printing import counted_notes, shortened
 from grading._similarity import similarity, words
 from grading.graders._assessor import CachedAssessor, PassagePrompt
@@ -172,7 +172,7 @@ def grow_nuggets(
     asking: CachedAssessor,
     topics: Sequence[TopicPassages],
     limits: CreationLimits = LIMITS,
-    report: ReportProgress | None = None,
+    report: ReportProgress = unreported,
 ) -> list[TopicNuggets]:
     """Grow the nuggets of every topic, without their importance; the topics' batches are asked side by side."""
     found = [TopicNuggets(one) for one in topics]
@@ -186,12 +186,11 @@ def grow_nuggets(
         ]
         _read_passages(asking, batches, limits.most)
         done += len(batches)
-        if report is not None:
-            report(done, total)
+        report(done, total)
     return found
 
 
-def weigh_nuggets(asking: CachedAssessor, topics: Sequence[TopicNuggets], report: ReportProgress | None = None) -> None:
+def weigh_nuggets(asking: CachedAssessor, topics: Sequence[TopicNuggets], report: ReportProgress = unreported) -> None:
     """Label the nuggets of every topic vital or okay."""
     grown = [one for one in topics if not one.lost]
     requests = [
