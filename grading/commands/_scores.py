@@ -40,7 +40,7 @@ from grading.leaderboards._paired import standings
 from grading.scores._cover import cover as cover_of
 from grading.scores._cover import exam_labels, exam_qrels, labelled_passages
 from grading.scores._cover_scores import cover_scores
-from grading.scores._effectiveness import DEFAULT, Over, measure_runs, parse_measure, ranked_runs
+from grading.scores._effectiveness import DEFAULT, Over, measure_runs, parse_measure
 from grading.scores._item_analysis import ItemSettings, analysed_items
 from grading.scores._thresholds import candidates, choose_by_leaderboard, choose_by_passages
 
@@ -68,15 +68,16 @@ def measure(
     names = [] if measures is None else [one.strip() for one in measures.split(",")]
     if not all(names):
         raise ValueError(f"--measures {measures!r}: an empty name; wanted names such as MAP,nDCG@20")
-    read, judged = read_runs(runs), read_qrels(qrels)
-    found = measure_runs(judged, read, names or DEFAULT, rel=rel, depth=depth, over=over)
+    read, judged, sampling = read_runs(runs), read_qrels(qrels), resampling.sampling
+    found = measure_runs(
+        judged, read, names or DEFAULT, rel=rel, depth=depth, over=over, sampling=sampling, shown=pairs
+    )
     require_level(qrels, judged, rel)
     for name in found.scores:
         require_level(qrels, judged, parse_measure(name, rel).params.get("rel", 1), name)
     require_shared_passages(runs, read, qrels, {query: list(one) for query, one in judged.items()}, "judged", depth)
-    result = ranked_runs(found, judged, read, depth, resampling.sampling, pairs)
-    show_result(result, as_json=as_json)
-    write_scores(scores, result.first, found.scores[result.first])
+    show_result(found, as_json=as_json)
+    write_scores(scores, found.first, found.scores[found.first])
 
 
 def cover(
