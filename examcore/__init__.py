@@ -62,7 +62,7 @@ from examcore._language_model import (
     up_to_stop,
 )
 from examcore._languages import ENGLISH, LANGUAGES, Language, find_language, language_named
-from examcore._progress import Progress, ReportProgress, duration
+from examcore._progress import Progress, ReportProgress, duration, unreported
 from examcore._rank_correlation import RANDOM_TIES, RANK_CORRELATIONS, RankCorrelation, break_ties, in_batches, kendall
 from examcore._records import STEM, Chunk, Document, Dropped, Exam, Query, Question
 from examcore._reply_store import CachedLanguageModel, ModelUsage, ReplyStore, StoredReply, usage_by_step
@@ -184,6 +184,7 @@ __all__ = [
     "text_units",
     "text_width",
     "unique_ids",
+    "unreported",
     "unwrapped",
     "up_to_stop",
     "usage_by_step",

@@ -11,8 +11,9 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,19 +87,27 @@ def _umask() -> int:
 
 
 def jsonable(value: Any) -> Any:
-    """The value in JSON's types, null for what is not finite; numpy arrays and numbers know their form (`tolist`)."""
+    """The value in JSON's types, null for what is not finite.
+
+    A result is its `record()`, a named tuple or data class the object of its fields, a path its text; numpy's values
+    know their form (`tolist`).
+    """
     if isinstance(value, str | bool | int) or value is None:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(name): jsonable(one) for name, one in value.items()}
+    if isinstance(value, Path):
+        return str(value)
+    form = next((one for one in ("record", "_asdict", "tolist") if hasattr(value, one)), None)
+    if form is not None:
+        return jsonable(getattr(value, form)())
     if isinstance(value, Sequence | set | frozenset):
         return [jsonable(one) for one in (sorted(value) if isinstance(value, set | frozenset) else value)]
-    convert: Callable[[], object] | None = getattr(value, "tolist", None)
-    if convert is None:
-        raise ValueError(f"metadata: found a {type(value).__name__}; wanted strings, numbers, lists and mappings")
-    return jsonable(convert())
+    if is_dataclass(value):
+        return jsonable(vars(value))
+    raise ValueError(f"metadata: found a {type(value).__name__}; wanted strings, numbers, lists and mappings")
 
 
 class AppendLog(NamedTuple):

@@ -22,6 +22,10 @@ ReportProgress = Callable[[int, int], None]
 """Receives the units of a step that are done, and all of them."""
 
 
+def unreported(_done: int, _total: int) -> None:
+    """Report to nobody."""
+
+
 class Progress:
     """Reports the steps of a command as they begin and end."""
 
@@ -52,7 +56,7 @@ class Progress:
     def step(self, name: str) -> Iterator[ReportProgress]:
         """Run a step; the callback it yields draws the bar."""
         if self.quiet:
-            yield lambda _done, _total: None
+            yield unreported
         elif self.stream.isatty():
             with _moving_bars(self.stream) as bars:
                 self._bars, task = bars, bars.add_task(name, total=None, doing="")

@@ -128,6 +128,11 @@ def read_json_object(path: Path) -> dict[str, object]:
     return json_object(_parsed(read_text(path), path, "one JSON object"), str(path))
 
 
+def first_record(path: Path) -> FileRow | None:
+    """The first object of a file, if it holds JSON and one that is not malformed."""
+    return next(read_json_records(path, []), None) if path.is_file() and holds_json(path) else None
+
+
 def read_json_records(path: Path, faults: list[Fault] | None = None) -> Iterator[FileRow]:
     """The objects of a file that is a JSON object, a list of objects, or JSON lines; each may be gzipped.
 

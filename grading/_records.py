@@ -9,8 +9,17 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, Indices, IntervalEstimate, bootstrap, bootstrap_mean
+from examcore import (
+    BOOTSTRAP_DRAWS,
+    INTERVAL_LEVEL,
+    Indices,
+    IntervalEstimate,
+    bootstrap,
+    bootstrap_mean,
+    bootstrap_of_sums,
+)
 
+Floats = NDArray[np.float64]
 Combine = Literal["or", "and"]
 Importance = Literal["vital", "okay"]
 Kind = Literal["question", "nugget"]
@@ -29,13 +38,17 @@ class Sampling(NamedTuple):
     draws: int = BOOTSTRAP_DRAWS
     seed: int = 0
 
-    def mean(self, values: NDArray[np.float64]) -> IntervalEstimate:
+    def mean(self, values: Floats) -> IntervalEstimate:
         """The mean of `values` `[n]` with its interval."""
         return bootstrap_mean(values, level=self.level, draws=self.draws, seed=self.seed)
 
     def of(self, statistic: Callable[[Indices], float], size: int) -> IntervalEstimate:
         """A statistic of the indices of `size` units with its interval."""
         return bootstrap(statistic, size, level=self.level, draws=self.draws, seed=self.seed)
+
+    def of_sums(self, statistic: Callable[[Floats], Floats], values: Floats) -> IntervalEstimate:
+        """A statistic of the sums of `values` `[n, k]` over `n` units with its interval."""
+        return bootstrap_of_sums(statistic, values, level=self.level, draws=self.draws, seed=self.seed)
 
 
 SAMPLING = Sampling()

@@ -12,13 +12,23 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from examcore import IntervalEstimate, read_text
+from examcore.console import interval_text
+from grading._records import Sampling
 
 Measure = Literal["jaccard", "dice", "cosine", "block"]
 Gram = tuple[str, ...]
 Counts = Mapping[Gram, int]
 WEIGHTS = (2.0, 1.0, 0.0)
 """Of one, two and three words."""
+TENTHS = 10
+"""Bars of the distribution of scores: the first digit of a score is its bar."""
 _WORD = re.compile(r"\w+(?:['’.\-]\w+)*")
 
 
@@ -32,29 +42,127 @@ class Similarity(NamedTuple):
     by_length: Mapping[int, float]
 
 
+class NgramSettings(NamedTuple):
+    """How texts are compared: weights of one, two and three words, the measure, and n-grams without overlap or not."""
+
+    weights: Sequence[float] = WEIGHTS
+    measure: Measure = "jaccard"
+    stepping: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """The settings in a result; `stepping` where it is so."""
+        found = {"measure": self.measure, "weights": self.weights}
+        return found | ({"stepping": True} if self.stepping else {})
+
+    def __str__(self) -> str:
+        """The settings in a line, the measure aside."""
+        weights = ",".join(f"{one:g}" for one in self.weights)
+        return f"with weights {weights}{', without overlap' if self.stepping else ''}"
+
+
+SETTINGS = NgramSettings()
+
+
+class ComparedTexts(NamedTuple):
+    """The similarity of a text to the closest of its gold forms, by every measure."""
+
+    how: NgramSettings
+    found: Mapping[str, Similarity]
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        chosen = self.found[self.how.measure]
+        scores = {name: one.score for name, one in self.found.items()}
+        return {"score": chosen.score, **self.how.record(), **scores, "by_length": chosen.by_length}
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        chosen = f"{self.how.measure} {self.how}: {self.found[self.how.measure].score:.3f}"
+        return [chosen, "  ".join(f"{name} {one.score:.3f}" for name, one in self.found.items())]
+
+
+class ComparedLines(NamedTuple):
+    """The similarity of each line of a file to the closest gold form, NaN where it is too short, and their mean."""
+
+    how: NgramSettings
+    level: float
+    texts: Sequence[str]
+    scores: NDArray[np.float64]
+    mean: IntervalEstimate
+
+    @property
+    def distribution(self) -> dict[str, Any]:
+        """The lowest score, the quartiles, and how many scores are in each tenth from 0 to 1; empty without a score."""
+        known = self.scores[~np.isnan(self.scores)]
+        if not known.size:
+            return {}
+        tenths, _ = np.histogram(known, bins=TENTHS, range=(0, 1))
+        return {"lowest": known.min(), "quartiles": np.quantile(known, (0.25, 0.5, 0.75)), "tenths": tenths}
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        lines = enumerate(zip(self.texts, self.scores, strict=True), 1)
+        return {
+            "score": self.mean,
+            **self.how.record(),
+            "interval": self.level,
+            "pairs": len(self.scores),
+            "undefined": np.isnan(self.scores).sum(),
+            "distribution": self.distribution,
+            "lines": [{"line": at, "text": text, "score": score} for at, (text, score) in lines],
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        undefined, spread = np.isnan(self.scores).sum(), self.distribution
+        what = f"mean {self.how.measure} of {len(self.scores)} pairs {self.how}"
+        left_out = f"; {undefined} pairs too short to compare" if undefined else ""
+        told = [f"{what}: {interval_text(self.mean)}{left_out}"]
+        if spread:
+            low = f"lowest {spread['lowest']:.3f}, quartiles {', '.join(f'{one:.3f}' for one in spread['quartiles'])}"
+            told.append(f"{low}; pairs by tenths of the score: {' '.join(map(str, spread['tenths']))}")
+        return told
+
+
+def compared_texts(text: str, gold: Sequence[str], how: NgramSettings) -> ComparedTexts:
+    """A text and its gold forms by every measure; `ValueError` for one without words."""
+    for name, one in (("TEXT_A", text), *(("TEXT_B", one) for one in gold)):
+        if not words(one):
+            raise ValueError(f"{name}: {one!r} has no words; wanted some to compare")
+    return ComparedTexts(how, {name: similarity(text, gold, how._replace(measure=name)) for name in MEASURES})
+
+
+def compared_files(path: Path, gold: Path, how: NgramSettings, sampling: Sampling) -> ComparedLines:
+    """The lines of two files, several gold forms of a line divided by tabs.
+
+    Raises `ValueError` for files of different length, and for a line without words.
+    """
+    texts, golds = _lines(path), _lines(gold)
+    if len(texts) != len(golds):
+        raise ValueError(f"{gold}: {len(golds)} lines; wanted {len(texts)}, one for each of {path}")
+    _require_words(path, [[one] for one in texts])
+    forms = [one.split("\t") for one in golds]
+    _require_words(gold, forms)
+    scores = np.array([similarity(one, some, how).score for one, some in zip(texts, forms, strict=True)])
+    return ComparedLines(how, sampling.level, texts, scores, sampling.mean(scores[~np.isnan(scores)]))
+
+
 def words(text: str) -> list[str]:
     """The words of a text in lower case, without the marks around them: `Jay-Z's`, `U.S`, `1991` are one each."""
     return _WORD.findall(text.casefold().replace("’", "'"))
 
 
-def similarity(
-    text: str,
-    gold: Sequence[str],
-    *,
-    weights: Sequence[float] = WEIGHTS,
-    measure: Measure = "jaccard",
-    stepping: bool = False,
-) -> Similarity:
+def similarity(text: str, gold: Sequence[str], how: NgramSettings = SETTINGS) -> Similarity:
     """From 0 to 1, of the gold form that is closest; 1 for the same words in the same order.
 
     NaN where the text, or every gold form, has no words, and where no length with a weight can be compared. Raises
     `ValueError` for weights that `require_weights` refuses and for no gold form.
     """
-    weights = require_weights(weights)
+    weights = require_weights(how.weights)
     if not gold:
         raise ValueError("gold: no text; wanted at least one to compare with")
-    counted = steps if stepping else ngrams
-    found = [_compared(words(text), words(one), weights, MEASURES[measure], counted) for one in gold]
+    counted = steps if how.stepping else ngrams
+    found = [_compared(words(text), words(one), weights, MEASURES[how.measure], counted) for one in gold]
     return max(found, key=lambda one: -1.0 if math.isnan(one.score) else one.score)
 
 
@@ -112,6 +220,19 @@ def ngrams(tokens: Sequence[str], length: int) -> Counter[Gram]:
 def steps(tokens: Sequence[str], length: int) -> Counter[Gram]:
     """How often each run stands in a text that is cut into runs of `length` words, the last of which may be shorter."""
     return Counter(tuple(tokens[start : start + length]) for start in range(0, len(tokens), length))
+
+
+def _lines(path: Path) -> list[str]:
+    lines = read_text(path).split("\n")
+    return [one.rstrip("\r") for one in (lines[:-1] if not lines[-1].strip() else lines)]
+
+
+def _require_words(path: Path, lines: Sequence[Sequence[str]]) -> None:
+    if not lines:
+        raise ValueError(f"{path}: is empty; wanted one text to a line")
+    for number, forms in enumerate(lines, start=1):
+        if not any(map(words, forms)):
+            raise ValueError(f"{path}:{number}: the line has no words; wanted a text")
 
 
 def _compared(

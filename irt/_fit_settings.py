@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -123,13 +123,13 @@ class FitSettings:
                 raise TypeError(f"unknown option '{name}' of a fit; wanted one of {', '.join(known)}")
         return replace(self, **options)
 
-    def record(self) -> dict[str, Any]:
-        """What `fit.json` holds of the options: those of `ALWAYS_RECORDED`, and others where they are not the default.
+    def record(self, always: Collection[str] = ALWAYS_RECORDED) -> dict[str, Any]:
+        """What `fit.json` holds of the options: those that it `always` has, and others where they are not the default.
 
         The choices per item are among the arrays of a fit, as `chance`.
         """
         usual = {each.name: each.default for each in fields(self)}
-        said = [name for name in usual if name in ALWAYS_RECORDED or getattr(self, name) != usual[name]]
+        said = [name for name in usual if name in always or getattr(self, name) != usual[name]]
         return {name: value for name, value in json_record(self).items() if name in said and name != "options"}
 
 

@@ -63,6 +63,6 @@ RATED_ITEMS: Mapping[str, type[GradedParameters]] = {"thresholds": GradedParamet
 """Items of ratings by the name that their thresholds or steps have among the values of a fit."""
 
 
-def name_of(items: GradedParameters) -> str:
-    """The name of the items' thresholds or steps among the values of a fit."""
-    return next(name for name, kind in RATED_ITEMS.items() if kind is type(items))
+def name_of(items: type[GradedParameters]) -> str:
+    """The name of the thresholds or steps of such items among the values of a fit."""
+    return next(name for name, kind in RATED_ITEMS.items() if kind is items)

@@ -508,7 +508,7 @@ class Fit:
     def _threshold_columns(self, items: GradedParameters) -> dict[str, object]:
         columns: dict[str, object] = {}
         real = graded.real_thresholds(items.top)
-        drawn = name_of(items)
+        drawn = name_of(type(items))
         wide = self._columns(drawn, self.draws[drawn], items.thresholds)
         for k in range(real.shape[1]):
             named = {name.replace(drawn, f"b{k + 1}"): values[:, k] for name, values in wide.items()}

@@ -206,7 +206,7 @@ class RunFitSettings(irt.FitSettings):
     @property
     def identity(self) -> dict[str, Any]:
         """What decides the fit; an option is left out at its default where earlier releases did not have it."""
-        return _stored(self, ("model", "method", "backend", "interval"))
+        return self.record(("model", "method", "backend", "interval"))
 
 
 @dataclass(frozen=True)
@@ -227,19 +227,15 @@ class RunPruneSettings(irt.PruneSettings):
     @property
     def identity(self) -> dict[str, Any]:
         """What decides the pruning; an option is left out at its default where earlier releases did not have it."""
-        return _stored(self, ("keep", "quantile", "holdout", "criterion", "balance", "stop"))
+        always = ("keep", "quantile", "holdout", "criterion", "balance", "stop")
+        usual = {one.name: one.default for one in fields(self)}
+        return {name: one for name, one in asdict(self).items() if name in always or getattr(self, name) != usual[name]}
 
 
 def _require_usual(settings: RunFitSettings | RunPruneSettings, *names: str) -> None:
     for one in fields(settings):
         if one.name in names and getattr(settings, one.name) != one.default:
             raise ValueError(f"{one.name}: {getattr(settings, one.name)!r}; wanted none, for the run sets it")
-
-
-def _stored(settings: RunFitSettings | RunPruneSettings, always: Sequence[str]) -> dict[str, Any]:
-    values = asdict(settings)
-    usual = {one.name: one.default for one in fields(settings)}
-    return {name: value for name, value in values.items() if name in always or getattr(settings, name) != usual[name]}
 
 
 class ExamConfig(SettingsGroup):

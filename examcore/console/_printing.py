@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Protocol
 
 import typer
 
@@ -19,19 +20,18 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stand
 Interval = Annotated[float, typer.Option(min=0.01, max=0.99, help="The share that intervals cover.")]
 
 
-def show(result: Mapping[str, Any], *, as_json: bool, lines: str) -> None:
+def show(result: object, *, as_json: bool, lines: str) -> None:
     """Print a result as JSON (NaN as null) or its lines."""
     print(json.dumps(jsonable(result), indent=2, ensure_ascii=False, allow_nan=False) if as_json else lines)
 
 
-def interval_text(estimate: Mapping[str, float | None], digits: int = 3) -> str:
-    """`0.312 [0.280, 0.345]`, or `unknown` where the data do not determine it."""
-    found = [estimate.get(name) for name in ("estimate", "low", "high")]
-    if found[0] is None:
+def interval_text(estimate: tuple[float, float, float]) -> str:
+    """`0.312 [0.280, 0.345]`: an estimate and its interval, or `unknown` where the data do not determine it."""
+    found, low, high = estimate
+    if math.isnan(found):
         return "unknown"
-    if found[1] is None or found[2] is None:
-        return f"{found[0]:.{digits}f} [interval unknown]"
-    return f"{found[0]:.{digits}f} [{found[1]:.{digits}f}, {found[2]:.{digits}f}]"
+    ends = "interval unknown" if math.isnan(low) or math.isnan(high) else f"{low:.3f}, {high:.3f}"
+    return f"{found:.3f} [{ends}]"
 
 
 SHOWN_COUNTS = 12
@@ -56,10 +56,7 @@ def counts_text(counts: Mapping[str, object]) -> str:
 
 
 class PrintableResult(Protocol):
-    """A result that a command shows."""
-
-    def record(self) -> Mapping[str, Any]:
-        """The result as JSON can hold it."""
+    """A result that a command shows; JSON has its `record()`, or the fields of a named tuple without one."""
 
     def lines(self) -> list[str]:
         """The result for a reader."""
@@ -67,4 +64,4 @@ class PrintableResult(Protocol):
 
 def show_result(result: PrintableResult, *, as_json: bool) -> None:
     """Print a result as JSON, or its lines."""
-    show(result.record() if as_json else {}, as_json=as_json, lines="" if as_json else "\n".join(result.lines()))
+    show(result, as_json=as_json, lines="" if as_json else "\n".join(result.lines()))

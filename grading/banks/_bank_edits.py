@@ -6,17 +6,21 @@ removed: an undo is an edit that reverses the last edit of its question.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from examcore import JsonRecord, json_kind, locked_log, read_log, shown_json
 from grading._file_rows import FileRow
+from grading._printing import counted_notes
 from grading._records import BankQuestion, QuestionKey
 from grading.formats._bank_files import bank_fields, question_of
 
 Action = Literal["add", "change", "retire", "restore", "undo"]
+LONGEST = 100
+"""Characters of a value in the history."""
 ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
@@ -26,6 +30,10 @@ class EditedQuestion:
 
     question: BankQuestion
     retired: bool = False
+
+    def record(self) -> dict[str, object]:
+        """The fields of the question, and whether it is retired."""
+        return {**bank_fields(self.question), "retired": self.retired}
 
 
 @dataclass(frozen=True)
@@ -51,13 +59,72 @@ class BankEdit:
         """The query and id of the question."""
         return (self.query, self.id)
 
-    @property
-    def fields(self) -> dict[str, object]:
+    def record(self) -> dict[str, object]:
         """The fields of a line of the log."""
         head = {name: getattr(self, name) for name in ("number", "action", "query", "id")}
         remarks = {name: value for name in ("who", "when", "why") if (value := getattr(self, name))}
         undoes = {} if self.undoes is None else {"undoes": self.undoes}
-        return {**head, **undoes, **remarks, "before": _state_fields(self.before), "after": _state_fields(self.after)}
+        return {**head, **undoes, **remarks, "before": self.before, "after": self.after}
+
+    def __str__(self) -> str:
+        """One line of the history: number, time, what was done to which question, what changed, who and why."""
+        what = f"undo of {self.undoes}" if self.undoes is not None else self.action
+        parts = [self.when, what, f"{self.query}/{self.id}", self._difference(), self.who, self.why and f"({self.why})"]
+        return f"{self.number:>4}  " + "  ".join(filter(None, parts))
+
+    def _difference(self) -> str:
+        if self.before is None or self.after is None:
+            state = self.after or self.before
+            return _short(state.question.question) if state else ""
+        before, after = bank_fields(self.before.question), bank_fields(self.after.question)
+        return ", ".join(
+            f"{name}: {_short(before[name])} -> {_short(after[name])}" for name in after if before[name] != after[name]
+        )
+
+
+@dataclass(frozen=True)
+class EditingResult:
+    """What editing made of a bank of so many questions; with `history` all edits of its log are told of.
+
+    `out` is the edited bank, which is not written where nothing but the history is wanted.
+    """
+
+    log: Path
+    out: Path
+    n_before: int
+    states: Mapping[QuestionKey, EditedQuestion]
+    edits: Sequence[BankEdit]
+    made: Sequence[BankEdit]
+    history: bool
+
+    @property
+    def retired(self) -> int:
+        """How many questions are retired."""
+        return sum(one.retired for one in self.states.values())
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {
+            "log": self.log,
+            "out": self.out,
+            "n_before": self.n_before,
+            "n": len(self.states) - self.retired,
+            "retired": self.retired,
+            "n_edits": len(self.edits),
+            "made": self.made,
+            **({"history": self.edits} if self.history else {}),
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        lines = list(map(str, self.edits if self.history else self.made))
+        if self.history and not lines:
+            lines = [f"{self.log}: no edits"]
+        if self.made or not self.history:
+            counts = f"{self.n_before} before any edit, {self.retired} retired, {len(self.edits)} edits"
+            lines.append(f"{self.out}: {len(self.states) - self.retired} questions ({counts})")
+        new = sum(one.action in ("add", "change") for one in self.made)
+        return lines + counted_notes({"questions are new or changed and have no grades yet": new})
 
 
 def read_edits(path: str | Path) -> list[BankEdit]:
@@ -102,7 +169,7 @@ def record(
         number = edits[-1].number + 1 if edits else 1
         undoes = undone.number if undone else None
         made = BankEdit(number, action, *name, before, after, undoes, who=who, when=when, why=why)
-        pen.append(made.fields)
+        pen.append(made.record())
     return made
 
 
@@ -150,8 +217,9 @@ def _shown(question: BankQuestion) -> str:
     return f"question {question.id!r} of query {question.query!r}"
 
 
-def _state_fields(state: EditedQuestion | None) -> dict[str, object] | None:
-    return None if state is None else {**bank_fields(state.question), "retired": state.retired}
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def _edit_of(found: JsonRecord) -> BankEdit:

@@ -8,13 +8,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
 
 from examcore import jaccard, normalized
+from grading._printing import counted_notes, noted
 from grading._records import BankQuestion, Grade
-from grading.formats._bank_files import by_query
+from grading.formats._bank_files import by_query, read_bank
+from grading.formats._common_parts import require_reached, require_shared_questions
+from grading.formats._file_faults import Fault, in_words
+from grading.formats._grades import read_grades
 from grading.graders._verification import meet, normalised, polarity
 
 
@@ -69,6 +74,47 @@ _ONE_VALUE = re.compile(
 )
 _NUMBER = re.compile(r"\d[\d.,]*")
 _NEGATION = re.compile(r"\b(?:no|not|never|none|neither|cannot|without)\b|n['’]t\b", re.IGNORECASE)
+
+
+class BankFindings(NamedTuple):
+    """The findings on a bank, how many of each rule, and grades of questions that the bank does not have."""
+
+    bank: Path
+    n: int
+    queries: int
+    counts: dict[str, int]
+    findings: Sequence[Finding]
+    grades_of_other_questions: int
+    notes: Sequence[str]
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        width = max(map(len, self.counts), default=0)
+        foreign = {"grades are of questions that the bank does not have": self.grades_of_other_questions}
+        return [
+            f"{self.bank}: {self.n} questions for {self.queries} queries; {len(self.findings)} findings",
+            *(f"  {one.rule:<{width}}  {one.query}  {one.sentence}" for one in self.findings),
+            *noted(self.notes),
+            *counted_notes(foreign),
+        ]
+
+
+def lint_file(path: Path, grades: Path | None, limits: Limits) -> BankFindings:
+    """The findings on the bank of a file, with `grades` also on what its grades say."""
+    faults: list[Fault] = []
+    bank = read_bank(path, faults)
+    known = dict.fromkeys((one.query, one.id) for one in bank)
+    graded: tuple[Grade, ...] = ()
+    if grades is not None:
+        read = read_grades(grades)
+        require_shared_questions(grades, read, known, str(path))
+        require_reached(grades, read, limits.tau)
+        graded = read.grades
+    found = lint(bank, graded, limits)
+    counts = dict(Counter(one.rule for one in found))
+    foreign = sum((one.query, one.question) not in known for one in graded)
+    queries = len({one.query for one in bank})
+    return BankFindings(path, len(bank), queries, counts, found, foreign, in_words(faults))
 
 
 def lint(bank: Sequence[BankQuestion], grades: Sequence[Grade] = (), limits: Limits = LIMITS) -> tuple[Finding, ...]:

@@ -10,21 +10,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from examcore import (
     CachedLanguageModel,
+    ModelUsage,
     NoReply,
     Prompt,
     ReportProgress,
     Schema,
     normalized,
-    repaired_json_object,
+    unreported,
     unwrapped,
 )
 from grading._file_rows import QUERY, read_rows
+from grading._printing import counted_notes
 from grading._records import BankQuestion, KeyAnswer
 from grading.formats._bank_files import ANSWERS, QUESTION, made_id
+from grading.graders._reply_parsing import OPENING, json_list
 
 VERSION = "bank-1"
 """Version of the prompt, changed with every character of it."""
@@ -32,8 +35,6 @@ QUESTIONS = 10
 """Per query and sub-topic, as in the paper."""
 TOKENS_EACH = 60
 """Tokens a question may take, with its key and the JSON around it."""
-OPENING = 40
-"""Tokens of a reply before its first question, for a polite sentence."""
 TEXT = ("text", "query_text", "title", "query")
 SUBTOPIC = ("subtopic", "facet_text", "facet", "subtopic_id", "facet_id")
 
@@ -53,6 +54,41 @@ class WrittenBank:
     questions: tuple[BankQuestion, ...]
     losses: Mapping[str, int]
     short: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def lost(self) -> str:
+        """The losses in words."""
+        return ", ".join(f"{count} {why}" for why, count in self.losses.items()) or "none"
+
+
+@dataclass(frozen=True)
+class WrittenBankResult:
+    """The questions that a model wrote on so many topics, where `wanted` were asked for on each; `out` has the bank."""
+
+    out: Path
+    model: str
+    topics: int
+    wanted: int
+    bank: WrittenBank
+    usage: ModelUsage
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {
+            "out": self.out,
+            "model": self.model,
+            "prompt": VERSION,
+            "n": len(self.bank.questions),
+            "topics": self.topics,
+            "losses": self.bank.losses,
+            "short": [{"query": query, "subtopic": part, "n": n} for (query, part), n in self.bank.short.items()],
+            "usage": self.usage,
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        head = f"{self.out}: {len(self.bank.questions)} questions for {self.topics} topics; lost: {self.bank.lost}"
+        return [head, *counted_notes({f"topics have fewer than {self.wanted} questions": len(self.bank.short)})]
 
 
 TURN = "|user|:"
@@ -89,7 +125,7 @@ def write_questions(
     wanted: int = QUESTIONS,
     keys: bool = False,
     seed: int = 0,
-    report: ReportProgress | None = None,
+    report: ReportProgress = unreported,
 ) -> WrittenBank:
     """Ask for `wanted` questions per topic, one topic at a time, and keep those that can be parsed.
 
@@ -110,8 +146,7 @@ def write_questions(
         losses.update(lost)
         if len(read) < wanted:
             short[(topic.query, topic.subtopic)] = len(read)
-        if report is not None:
-            report(number, len(topics))
+        report(number, len(topics))
     return WrittenBank(tuple(found), dict(losses.most_common()), short)
 
 
@@ -147,7 +182,7 @@ def _read(
     """The questions of a reply, and the losses; the new questions are added to `known`."""
     if isinstance(reply, NoReply):
         return [], Counter({f"no reply: {reply.reason}": 1})
-    items = _items(reply)
+    items = json_list(reply)
     if items is None:
         return [], Counter({"malformed JSON" if reply.strip() else "empty reply": 1})
     losses: Counter[str] = Counter() if items else Counter({"empty list": 1})
@@ -169,16 +204,6 @@ def _read(
             key = (KeyAnswer(answer),) if keys else ()
             found.append(BankQuestion(name, topic.query, question, key, subtopic=topic.subtopic))
     return found, losses
-
-
-def _items(reply: str) -> list[object] | None:
-    """The list in a reply: under `questions`, another name, or without a name."""
-    start = reply.find("[")
-    brace = reply.find("{")
-    text = reply if brace >= 0 and (start < 0 or brace < start) else f'{{"questions": {reply[start:]}}}'
-    found = repaired_json_object(text)
-    lists = [value for value in (found or {}).values() if isinstance(value, list)]
-    return lists[0] if lists else None
 
 
 def _parts(item: object) -> tuple[str, str]:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from grading._printing import counted_notes, noted
 from grading._records import BankQuestion, Grade, QuestionKey
 from grading.formats._grades import ReadGrades
 from grading.scores._cover import Labels, exam_labels, require_tau
 
 UNPARSED, NOT_GRADED, NOT_ASKED = "unparsed", "not graded", "not asked"
+PRINTED = 40
+"""Changed passages that are printed without `--json`."""
 
 
 class BankDifference(NamedTuple):
@@ -23,6 +26,10 @@ class BankDifference(NamedTuple):
     added: tuple[QuestionKey, ...]
     removed: tuple[QuestionKey, ...]
     changed: tuple[QuestionKey, ...]
+
+    def record(self) -> dict[str, list[dict[str, str]]]:
+        """The questions as objects."""
+        return {what: [{"query": query, "id": one} for query, one in keys] for what, keys in self._asdict().items()}
 
 
 class LabelChange(NamedTuple):
@@ -38,19 +45,63 @@ class LabelChange(NamedTuple):
     after: float
     why: str = ""
 
+    def __str__(self) -> str:
+        """`5 -> 3`, or in words where one of the banks gives the passage no label."""
+        before = f"{self.why} before" if math.isnan(self.before) else f"{self.before:g}"
+        after = "no longer asked" if self.why == NOT_ASKED else self.why
+        return f"{before} -> {after if math.isnan(self.after) else f'{self.after:g}'}"
+
+
+class UngradedPair(NamedTuple):
+    """A passage and a question that it has no grade by."""
+
+    query: str
+    passage: str
+    question: str
+
 
 class Changes(NamedTuple):
     """The passages whose label changes, and what the grades do not tell.
 
-    `ungraded`: `(query, passage, question)` of added and changed questions, which may still raise a label of the second
-    bank; `foreign`: the number of grades of questions of neither bank, which are ignored.
+    `ungraded`: pairs with added and changed questions, which may still raise a label of the second bank; `foreign`: the
+    number of grades of questions of neither bank, which are ignored; `notes` are sentences on the banks.
     """
 
+    tau: float | None
     edits: BankDifference
     passages: int
     changes: tuple[LabelChange, ...]
-    ungraded: tuple[tuple[str, str, str], ...]
+    ungraded: tuple[UngradedPair, ...]
     foreign: int
+    notes: Sequence[str] = ()
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {
+            "tau": self.tau,
+            "questions": self.edits,
+            "passages": self.passages,
+            "n_changed": len(self.changes),
+            "up": sum(one.after > one.before for one in self.changes),
+            "down": sum(one.after < one.before for one in self.changes),
+            "changes": self.changes,
+            "ungraded": self.ungraded,
+            "foreign_grades": self.foreign,
+            "notes": self.notes,
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        counts = ", ".join(f"{len(some)} {name}" for name, some in self.edits._asdict().items())
+        changed = len(self.changes)
+        lines = [f"questions: {counts}", f"labels: {changed} of {self.passages} passages change"]
+        lines += [f"  {one.query}  {one.passage}  {one}" for one in self.changes[:PRINTED]]
+        if changed > PRINTED:
+            lines.append(f"  … {changed - PRINTED} more (--json lists all)")
+        passages = len({one[:2] for one in self.ungraded})
+        pairs = f"pairs of {passages} passages and added or changed questions have no grade"
+        lines += counted_notes({f"{pairs}; grade them before the labels are used": len(self.ungraded)})
+        return [*lines, *noted(self.notes), *counted_notes({"grades are of questions of neither bank": self.foreign})]
 
 
 def bank_difference(before: Sequence[BankQuestion], after: Sequence[BankQuestion]) -> BankDifference:
@@ -92,13 +143,13 @@ def label_changes(
             changes.append(LabelChange(query, passage, first, second, why))
     graded = {(one.query, one.passage, one.question) for one in known if (one.query, one.question) in counted}
     pairs = (
-        (query, passage, question)
+        UngradedPair(query, passage, question)
         for query, passage in passages
         for asked, question in (*edits.added, *edits.changed)
         if asked == query
     )
     ungraded = tuple(pair for pair in pairs if pair not in graded)
-    return Changes(edits, len(passages), tuple(changes), ungraded, len(grades) - len(known))
+    return Changes(tau, edits, len(passages), tuple(changes), ungraded, len(grades) - len(known))
 
 
 def _labels(grades: Sequence[Grade], questions: set[QuestionKey]) -> Labels:

@@ -8,19 +8,14 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from grading.commands._article_scores import exam, rouge
 from grading.commands._bank_editing import edit_questions
 from grading.commands._banks import changes, lint, write
-from grading.commands._comparisons import agreement, leaderboard
-from grading.commands._evaluation_design import bias, power, reusability
-from grading.commands._grading import margin, run
-from grading.commands._item_analysis import items
+from grading.commands._comparisons import agreement, bias, leaderboard, power, reusability
+from grading.commands._grading import margin, report, run
 from grading.commands._nugget_making import assign, create
-from grading.commands._nuggets import nuggets
-from grading.commands._page import report
 from grading.commands._reports import argue, validate
-from grading.commands._rubrics import rubrics
-from grading.commands._scores import choose_tau, cover, measure, qrels
+from grading.commands._scores import choose_tau, cover, items, measure, qrels
+from grading.commands._system_scores import exam, nuggets, rouge, rubrics
 from grading.commands._texts import similarity
 from irt.commands import with_records
 

@@ -6,16 +6,15 @@ Nothing is written for several edits at once, values without a change, and an ed
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from examcore import shown_json
-from examcore.console import AsJson, show
+from examcore.console import AsJson, show_result
 from grading._file_rows import FileRow
 from grading._records import BankQuestion, QuestionKey
 from grading.banks._bank_edits import (
@@ -23,6 +22,7 @@ from grading.banks._bank_edits import (
     Action,
     BankEdit,
     EditedQuestion,
+    EditingResult,
     edited,
     last_edit,
     read_edits,
@@ -35,9 +35,6 @@ from grading.formats._bank_files import bank_fields, divided, question_of, read_
 
 FIELDS = ("question", "answers", "combine", "importance", "subtopic")
 """What `--change` can set; an id and its query are what edits are known by."""
-
-LONGEST = 100
-"""Characters of a value in the history."""
 
 
 def edit_questions(
@@ -62,30 +59,10 @@ def edit_questions(
     questions = read_bank(bank)
     made = [] if action is None else _made(log, questions, action, edit, values)
     edits = read_edits(log)
-    after = edited(questions, edits)
+    stand = states(questions, edits)
     if made or not history:
-        write_bank(target, after)
-    retired = sum(one.retired for one in states(questions, edits).values())
-    result: dict[str, Any] = {
-        "log": str(log),
-        "out": str(target),
-        "n_before": len(questions),
-        "n": len(after),
-        "retired": retired,
-        "n_edits": len(edits),
-        "made": [one.fields for one in made],
-    }
-    lines = [_line(one) for one in (edits if history else made)]
-    if history:
-        result["history"] = [one.fields for one in edits]
-        lines = lines or [f"{log}: no edits"]
-    if made or not history:
-        counts = f"{len(questions)} before any edit, {retired} retired, {len(edits)} edits"
-        lines.append(f"{target}: {len(after)} questions ({counts})")
-    stale = sum(one.action in ("add", "change") for one in made)
-    if stale:
-        lines.append(f"note: {stale} questions are new or changed and have no grades yet")
-    show(result, as_json=as_json, lines="\n".join(lines))
+        write_bank(target, edited(questions, edits))
+    show_result(EditingResult(log, target, len(questions), stand, edits, made, history), as_json=as_json)
 
 
 def _action(edit: EditOptions, values: Sequence[str]) -> Action | None:
@@ -161,25 +138,3 @@ def _changed(question: BankQuestion, values: Sequence[str]) -> BankQuestion:
     if not str(fields["question"]).strip():
         raise ValueError(f"--change {question.id}: question is blank; wanted its words")
     return question_of(FileRow(f"--change {question.id}", fields))
-
-
-def _line(edit: BankEdit) -> str:
-    """One line of the history: number, time, what was done to which question, what changed, who and why."""
-    what = f"undo of {edit.undoes}" if edit.undoes is not None else edit.action
-    parts = [edit.when, what, f"{edit.query}/{edit.id}", _difference(edit), edit.who, edit.why and f"({edit.why})"]
-    return f"{edit.number:>4}  " + "  ".join(filter(None, parts))
-
-
-def _difference(edit: BankEdit) -> str:
-    if edit.before is None or edit.after is None:
-        state = edit.after or edit.before
-        return _short(state.question.question) if state else ""
-    before, after = bank_fields(edit.before.question), bank_fields(edit.after.question)
-    return ", ".join(
-        f"{name}: {_short(before[name])} -> {_short(after[name])}" for name in after if before[name] != after[name]
-    )
-
-
-def _short(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -1,4 +1,4 @@
-"""Grading passages by a bank's questions with a model, run, and the margin of EXAM's own reader, margin.
+"""Grading passages by a bank's questions with a model, run, the margin of EXAM's own reader, margin, the page, report.
 
 Replies are kept, so that a stopped command goes on.
 """
@@ -10,30 +10,17 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from functools import cached_property, partial
-from importlib.metadata import version
+from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from examcore import (
-    Exam,
-    FailedError,
-    ModelUsage,
-    NoReply,
-    Progress,
-    ReplyStore,
-    RunFolder,
-    file_hash,
-    read_exam,
-    write_text,
-)
-from examcore.console import AsJson, Quiet, interval_text, jsonable, show
-from grading._records import Sampling
+from examcore import Exam, FailedError, NoReply, Progress, ReplyStore, RunFolder, read_exam, write_text
+from examcore.console import AsJson, Quiet, jsonable, show_result
 from grading.banks._bank_writing import read_topics
+from grading.commands._asking import asking_of, write_record
 from grading.commands._options import GraderOptions, ModelOptions, Resampling
 from grading.formats._answers import answers_as_passages
 from grading.formats._bank_files import read_bank
@@ -41,25 +28,23 @@ from grading.formats._file_faults import Fault, in_words
 from grading.formats._passages import Paired, answer_runs, articles_of, keyed, pair, read_passages
 from grading.formats._report_files import is_reports
 from grading.formats._trec import TrecRun, write_run
-from grading.graders._assessor import ALONE, NORMALIZATION, TOGETHER, Assessor, CachedAssessor
-from grading.graders._calibration import Calibration, calibrate, read_margin, read_trials, trials_of
+from grading.graders._assessor import CachedAssessor
+from grading.graders._calibration import MarginResult, calibrate, read_margin, read_trials, trials_of
 from grading.graders._choices import MARGIN, choice_reader
 from grading.graders._extractive import extractive_grader, load_reader
 from grading.graders._graders import (
     Grader,
-    GradingOutcome,
+    GradingResult,
     direct_relevance,
     grade_all,
     published_judge,
     qa_grader,
     self_rating,
-    summary,
     write_grades,
 )
 from grading.graders._relevance_judges import RELEVANCE_JUDGES
-from rag import EXAM_PROMPT_VERSION, ModelSettings, load_language_model, prepare_models
-from rag.engines import EngineOptions, open_engine
-from rag.servers import is_server
+from grading.page import Sources, write_grading_report
+from rag.engines import EngineOptions
 
 _OWN_OPTIONS = {"qa": ("verify",), "relevance": ("scale", "shots"), "reader": ("threshold",)}
 """Options that concern one grader only."""
@@ -91,7 +76,7 @@ def run(
     progress = Progress(quiet=quiet)
     for note in given.notes:
         progress.say(f"note: {note}")
-    files, taken = {"bank": bank, "passages": passages}, given.paired.pairs[: grading.limit]
+    taken = given.paired.pairs[: grading.limit]
     with RunFolder(out).held(), ReplyStore(out / "replies.sqlite") as store:
         with (
             _grader(model, grading, engine, store, given, progress) as (grader, usage),
@@ -106,23 +91,18 @@ def run(
         told = GradingResult(
             grader, model.model, found, resampling.sampling, beyond, given.paired, used, out / "grades.jsonl"
         )
-        record = {
-            "format": 1,
-            "made_from": {name: file_hash(path) for name, path in files.items()},
-            "sources": {name: str(path) for name, path in files.items()},
+        how = {
             "command": _command(bank, passages, out, model, grading, resampling),
             "seed": resampling.seed,
             "interval": resampling.interval,
             **({} if grading.segment is None else {"segment": grading.segment}),
-            "ragexam": version("ragexam"),
-            **told.record(),
         }
-        write_text(out / "run.json", [json.dumps(record, indent=2, ensure_ascii=False) + "\n"])
+        write_record(out / "run.json", {"bank": bank, "passages": passages}, how, told.record())
     if found.lost:
         # What was graded is written; the same command asks for the rest.
         reasons = ", ".join(f"{count} {why}" for why, count in told.summary["no_reply_reasons"].items())
         raise FailedError(f"{len(found.lost)} pairs got no reply ({reasons}); the rest is graded")
-    show(told.record(), as_json=as_json, lines="\n".join(told.lines()))
+    show_result(told, as_json=as_json)
 
 
 def margin(
@@ -154,124 +134,22 @@ def margin(
         reads = [one for one in found if not isinstance(one, NoReply)]
         calibration = calibrate(reads, resampling.sampling, share=share)
         without = len(questions.questions) - len(trials)
-        told = MarginResult(calibration, share, passages, model.model, exam, without, resampling, asking.usage)
-        write_text(out / "margin.json", [json.dumps(jsonable({"format": 1, **told.record()}), indent=2) + "\n"])
-    show(told.record(), as_json=as_json, lines=f"{out / 'margin.json'}: " + "\n".join(told.lines()))
+        path, sampling = out / "margin.json", resampling.sampling
+        told = MarginResult(path, calibration, share, passages, model.model, exam, without, sampling, asking.usage)
+        write_text(path, [json.dumps(jsonable({"format": 1, **told.record()}), indent=2) + "\n"])
+    show_result(told, as_json=as_json)
 
 
-@dataclass(frozen=True)
-class GradingResult:
-    """What a run graded: by which grader and model, what was left out, and what it cost; `out` are the grades."""
+def report(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder that `ragexam grade run` wrote.")],
+    sources: Sources,
+    as_json: AsJson = False,
+) -> None:
+    """Write report.html: which system answers most, how surely.
 
-    grader: Grader
-    model: str
-    outcome: GradingOutcome
-    sampling: Sampling
-    beyond_limit: int
-    paired: Paired
-    usage: Mapping[str, Any]
-    out: Path
-
-    @cached_property
-    def summary(self) -> Mapping[str, Any]:
-        """Counts of grades and replies, the unparsed share resampled once."""
-        return summary(self.outcome, self.sampling)
-
-    def record(self) -> dict[str, Any]:
-        """The result as JSON types."""
-        return {
-            "grader": self.grader.name,
-            "model": self.model,
-            "settings": dict(self.grader.settings),
-            **self.summary,
-            "beyond_limit": self.beyond_limit,
-            "left_out": {
-                "queries_without_questions": list(self.paired.without_questions),
-                "queries_without_passages": list(self.paired.without_passages),
-                "passages": self.paired.passages_left_out,
-            },
-            "usage": self.usage,
-            "out": str(self.out),
-        }
-
-    def lines(self) -> list[str]:
-        """The result for a reader."""
-        outcome, paired, told = self.outcome, self.paired, self.summary
-        lines = [f"{self.out}: {len(outcome.graded)} grades by {self.grader.name} with {self.model}"]
-        lines += [f"  grade {grade}: {count}" for grade, count in told["grades"].items()]
-        lines.append(f"unparsed: {told['unparsed']}, a share of {interval_text(told['unparsed_share'])}")
-        lines += [
-            f"  {one['query']} {one['passage']} {one['question']}: {one['reply']!r}"
-            for one in told["unparsed_examples"]
-        ]
-        said = {
-            "pairs are beyond --limit": self.beyond_limit,
-            "pairs have a question without a key": outcome.without_key,
-            "passages were longer than the model reads and cut": told["cut_passages"],
-            "passages are of queries without questions": paired.passages_left_out,
-            "queries of passages have no question": len(paired.without_questions),
-            "queries of the bank have no passage": len(paired.without_passages),
-        }
-        lines += [f"note: {count} {what}" for what, count in said.items() if count]
-        if self.grader.settings.get("margin") == MARGIN:
-            lines.append(
-                f"note: the margin of {MARGIN:g} nats is a rule of thumb; ragexam grade margin sets one for a model"
-            )
-        return lines
-
-
-class MarginResult(NamedTuple):
-    """The margin of a model for articles of so many `passages`, and at most `share` answered without support."""
-
-    found: Calibration
-    share: float
-    passages: int
-    model: str
-    exam: Path
-    without_passage: int
-    resampling: Resampling
-    usage: ModelUsage
-
-    def record(self) -> dict[str, Any]:
-        """The result as JSON types."""
-        return {
-            "margin": self.found.margin,
-            "n": self.found.n,
-            "margins": list(self.found.margins),
-            "held_out": {name: getattr(self.found, name).as_dict() for name in ("unsupported", "answered", "right")},
-            "share": self.share,
-            "passages": self.passages,
-            "model": self.model,
-            "prompt": EXAM_PROMPT_VERSION,
-            "normalization": NORMALIZATION,
-            "exam": str(self.exam),
-            "without_passage": self.without_passage,
-            **vars(self.resampling),
-            "usage": asdict(self.usage),
-        }
-
-    def lines(self) -> list[str]:
-        """The result for a reader."""
-        found, margins = self.found, self.found.margins
-        lines = [
-            f"margin {found.margin:.3f} nats for {self.model}, from {found.n} questions",
-            f"on questions held out (margins {min(margins):.3f} to {max(margins):.3f}):",
-            f"  answered from passages of other documents: {interval_text(found.unsupported.as_dict())}, "
-            f"wanted at most {self.share:g}",
-            f"  answered from their own passage: {interval_text(found.answered.as_dict())}",
-            f"  answered rightly from it: {interval_text(found.right.as_dict())}",
-        ]
-        if found.unsupported.low > self.share:
-            lines.append(
-                "note: More is answered without support than wanted: the margin does not hold on other questions."
-            )
-        if found.answered.low <= found.unsupported.high:
-            lines.append(
-                "note: Questions are not clearly answered more often from their own passage: the model cannot tell."
-            )
-        if self.without_passage:
-            lines.append(f"note: Questions without a document or passage, which take no part: {self.without_passage}.")
-        return lines
+    It shows each question and what became of the replies.
+    """
+    show_result(write_grading_report(out, sources, _page_command(out, sources)), as_json=as_json)
 
 
 class Given(NamedTuple):
@@ -288,26 +166,6 @@ class Given(NamedTuple):
     queries: dict[str, str] | None = None
     notes: Sequence[str] = ()
     runs: Mapping[str, TrecRun] = MappingProxyType({})
-
-
-@contextmanager
-def asking_of(
-    model: ModelOptions, store: ReplyStore, progress: Progress, options: EngineOptions | None = None, batch: int = 1
-) -> Iterator[CachedAssessor]:
-    """A model at work on an engine; its answers are kept in the store."""
-    settings = ModelSettings(**vars(model))
-    prepare_models([settings.model], [settings], progress)
-    with (
-        open_engine(options or EngineOptions(), progress.say) as engine,
-        engine(partial(assessor, settings, batch), NORMALIZATION) as at_work,
-    ):
-        alone = options in (None, EngineOptions()) and not is_server(settings.model)
-        yield CachedAssessor(at_work, store, batch, max(ALONE, batch) if alone else TOGETHER)
-
-
-def assessor(settings: ModelSettings, batch: int) -> Assessor:
-    """The assessor of a model's settings; built where it works."""
-    return Assessor(load_language_model(settings), batch=batch)
 
 
 def _require_own_options(options: GraderOptions) -> None:
@@ -340,6 +198,17 @@ def _command(
     values |= {name: options[name] for name in _OWN_OPTIONS.get(grading.grader, ())}
     words = [str(one) for name, value in values.items() if value is not None for one in (f"--{name}", value)]
     return shlex.join(["ragexam", "grade", "run", str(bank), str(passages), *words])
+
+
+def _page_command(out: Path, sources: object) -> str:
+    """The command as it can be given again."""
+    words = ["ragexam", "grade", "report", str(out)]
+    for name, value in vars(sources).items():
+        for one in value if isinstance(value, list) else [value]:
+            if one is not None:
+                option = "run" if name == "runs" else name
+                words += [f"--{option}", f"{one:g}" if isinstance(one, float) else str(one)]
+    return shlex.join(words)
 
 
 def _read(bank: Path, passages: Path, options: GraderOptions, model: str) -> Given:

@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 import typer
 
-from examcore import FailedError, ModelUsage, Progress, ReplyStore, RunFolder, file_hash, write_lines, write_text
-from examcore.console import AsJson, Quiet, jsonable, show_result
+from examcore import FailedError, Progress, ReplyStore, RunFolder, write_lines
+from examcore.console import AsJson, Quiet, show_result
 from grading._file_rows import holds_json, read_json_records
 from grading._printing import shortened
-from grading._records import BankQuestion
 from grading.banks._bank_writing import read_topics
-from grading.commands._grading import asking_of
+from grading.commands._asking import asking_of, write_record
 from grading.commands._options import ModelOptions
 from grading.formats._bank_files import by_query
 from grading.formats._file_faults import in_words
 from grading.formats._nugget_files import read_nuggets
 from grading.formats._nugget_sources import AnswerText, read_answer_texts, read_nugget_sources
-from grading.graders._graders import REPLY_SHOWN, UNPARSED_SHOWN
-from grading.nuggets._nugget_assignment import FAILED, AssignedAnswer, assign_nuggets
+from grading.graders._graders import shown_replies
+from grading.nuggets._nugget_assignment import AssignmentResult, AssignmentSources, assign_nuggets
 from grading.nuggets._nugget_creation import (
     MOST,
     PASSAGES,
     CreationLimits,
-    TopicNuggets,
+    CreationResult,
     TopicPassages,
     grow_nuggets,
+    nugget_line,
     weigh_nuggets,
 )
-from grading.nuggets._nugget_prompts import ASSIGNMENT_VERSION, CREATION_VERSION, IMPORTANCE_VERSION
 from rag.engines import EngineOptions
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the lines, a record, and the replies.")]
@@ -69,11 +65,11 @@ def create(
             usage = asking.usage
         result = CreationResult(out / "nuggets.jsonl", model.model, found, usage)
         if not any(one.nuggets or one.lost for one in found):
-            shown = "; ".join(map(repr, _shown(result.unread))) or "empty lists"
+            shown = "; ".join(map(repr, shown_replies(result.unread))) or "empty lists"
             raise ValueError(f"{passages}: no nugget in any reply ({shown}); wanted another model or other passages")
-        write_lines(result.out, map(_nugget_line, result.written))
-        settings = {"together": together, "most": most}
-        _write_record(out / "create.json", {"passages": passages, "queries": queries}, settings, result.record())
+        write_lines(result.out, map(nugget_line, result.written))
+        settings = {"settings": {"together": together, "most": most}}
+        write_record(out / "create.json", {"passages": passages, "queries": queries}, settings, result.record())
     _refuse_lost({one.source.topic: one.lost for one in found if one.lost}, "topics")
     show_result(result, as_json=as_json)
 
@@ -105,144 +101,10 @@ def assign(
         lines = (one.record(given.queries.get(one.answer.topic, one.answer.topic)) for one in result.written)
         write_lines(result.out, lines)
         files = {"nuggets": nuggets, "queries": queries, **{f"answers {at}": one for at, one in enumerate(answers, 1)}}
-        _write_record(out / "assign.json", files, {}, result.record())
+        write_record(out / "assign.json", files, {"settings": {}}, result.record())
     lost = {f"{one.answer.run} on {one.answer.topic}": one.labels.lost for one in found if one.labels.lost}
     _refuse_lost(lost, "answers")
     show_result(result, as_json=as_json)
-
-
-@dataclass(frozen=True)
-class CreationResult:
-    """The nuggets that a model made of each topic, what could not be read, and what it cost; `out` has the nuggets."""
-
-    out: Path
-    model: str
-    topics: Sequence[TopicNuggets]
-    usage: ModelUsage
-
-    @property
-    def written(self) -> list[TopicNuggets]:
-        """The topics that got all their replies."""
-        return [one for one in self.topics if not one.lost]
-
-    @property
-    def unread(self) -> list[str]:
-        """The replies that could not be read, or not whole."""
-        return [reply for one in self.topics for reply in one.unread]
-
-    def record(self) -> dict[str, Any]:
-        """The result as JSON types."""
-        nuggets = [each for one in self.written for each in one.nuggets]
-        return {
-            "out": str(self.out),
-            "model": self.model,
-            "prompts": [CREATION_VERSION, IMPORTANCE_VERSION],
-            "topics": len(self.written),
-            "passages": sum(len(one.source.passages) for one in self.written),
-            "n": len(nuggets),
-            "importance": dict(Counter(one.importance for one in nuggets)),
-            "importance_unread": sum(not one.read for one in nuggets),
-            "passages_unread": sum(one.unread_passages for one in self.written),
-            "duplicates": sum(one.duplicates for one in self.written),
-            "cut_characters": sum(one.cut for one in self.written),
-            "without_nuggets": [one.source.topic for one in self.written if not one.nuggets],
-            "unread_replies": len(self.unread),
-            "unread_examples": _shown(self.unread),
-            "no_reply": sum(bool(one.lost) for one in self.topics),
-            "usage": asdict(self.usage),
-        }
-
-    def lines(self) -> list[str]:
-        """The result for a reader."""
-        told = self.record()
-        counts = ", ".join(f"{count} {name}" for name, count in told["importance"].items()) or "none"
-        lines = [
-            f"{self.out}: {told['n']} nuggets ({counts}) of {told['topics']} topics by {self.model}, "
-            f"from {told['passages']} passages"
-        ]
-        without = told["without_nuggets"]
-        said = {
-            "nuggets said what another says and were left out": told["duplicates"],
-            "replies could not be read, or lacked labels; these parts were asked again": told["unread_replies"],
-            "passages are in batches of which no list could be read": told["passages_unread"],
-            "nuggets are okay because no label of importance could be read": told["importance_unread"],
-            "characters of passages were beyond what the model reads": told["cut_characters"],
-            f"topics have no nugget: {shortened(without)}": len(without),
-        }
-        return lines + [f"note: {count} {what}" for what, count in said.items() if count]
-
-
-class AssignmentSources(NamedTuple):
-    """The answers on topics with nuggets, those nuggets, the texts of queries, and what was left out."""
-
-    answers: Sequence[AnswerText]
-    nuggets: Mapping[str, Sequence[BankQuestion]]
-    queries: Mapping[str, str]
-    without_nuggets: Sequence[str]
-    without_answers: Mapping[str, Sequence[str]]
-    notes: Sequence[str]
-
-
-@dataclass(frozen=True)
-class AssignmentResult:
-    """The labels of each answer's nuggets, what could not be read, and what it cost; `out` has the assignments."""
-
-    out: Path
-    model: str
-    answers: Sequence[AssignedAnswer]
-    given: AssignmentSources
-    usage: ModelUsage
-
-    @property
-    def written(self) -> list[AssignedAnswer]:
-        """The answers that got all their replies."""
-        return [one for one in self.answers if not one.labels.lost]
-
-    def record(self) -> dict[str, Any]:
-        """The result as JSON types."""
-        labels = Counter(label or FAILED for one in self.written for label in one.labels.labels)
-        unread = [reply for one in self.answers for reply in one.labels.unread]
-        return {
-            "out": str(self.out),
-            "model": self.model,
-            "prompt": ASSIGNMENT_VERSION,
-            "runs": len({one.answer.run for one in self.written}),
-            "answers": len(self.written),
-            "n": labels.total(),
-            "labels": dict(labels.most_common()),
-            "unparsed": labels[FAILED],
-            "unread_replies": len(unread),
-            "unread_examples": _shown(unread),
-            "empty_answers": sum(not one.answer.text.strip() for one in self.written),
-            "cut_answers": sum(one.labels.cut > 0 for one in self.written),
-            "topics_without_nuggets": list(self.given.without_nuggets),
-            "topics_without_answer": {run: list(some) for run, some in self.given.without_answers.items()},
-            "no_reply": sum(bool(one.labels.lost) for one in self.answers),
-            "notes": list(self.given.notes),
-            "usage": asdict(self.usage),
-        }
-
-    def lines(self) -> list[str]:
-        """The result for a reader."""
-        told, given = self.record(), self.given
-        lines = [
-            f"{self.out}: {told['n']} labels of {told['answers']} answers by {told['runs']} runs with {self.model}"
-        ]
-        lines += [f"  {label}: {count}" for label, count in told["labels"].items()]
-        said = {
-            "replies could not be read, or lacked labels; these nuggets were asked again": told["unread_replies"],
-            f"nuggets got no readable label: {FAILED}, which counts as no support": told["unparsed"],
-            "answers are empty and support nothing": told["empty_answers"],
-            "answers were longer than the model reads and cut": told["cut_answers"],
-            f"topics of answers have no nuggets: {shortened(given.without_nuggets)}": len(given.without_nuggets),
-        }
-        lines += [f"note: {count} {what}" for what, count in said.items() if count]
-        lines += [f"note: {one}" for one in given.notes]
-        lines += [
-            f"note: {run} has no answer on {len(topics)} topics with nuggets: {shortened(topics)}"
-            for run, topics in given.without_answers.items()
-        ]
-        return [*lines, f"scores: ragexam grade nuggets {self.out}"]
 
 
 def _given(nuggets: Path, answers: Sequence[Path], queries: Path | None, *, lenient: bool) -> AssignmentSources:
@@ -303,36 +165,9 @@ def _query_texts(path: Path | None, topics: Mapping[str, object]) -> dict[str, s
     return found
 
 
-def _nugget_line(topic: TopicNuggets) -> dict[str, object]:
-    """A topic as nuggetizer writes it, the vital nuggets first."""
-    ordered = sorted(topic.nuggets, key=lambda one: one.importance != "vital")
-    nuggets = [{"text": one.text, "importance": one.importance} for one in ordered]
-    return {"query": topic.source.query, "qid": topic.source.topic, "nuggets": nuggets}
-
-
-def _write_record(
-    path: Path, files: Mapping[str, Path | None], settings: Mapping[str, object], told: Mapping[str, object]
-) -> None:
-    """Write what was made, from which files, and how."""
-    given = {name: one for name, one in files.items() if one is not None}
-    record = {
-        "format": 1,
-        "made_from": {name: file_hash(one) for name, one in given.items() if one.is_file()},
-        "sources": {name: str(one) for name, one in given.items()},
-        "settings": settings,
-        "ragexam": version("ragexam"),
-        **told,
-    }
-    write_text(path, [json.dumps(jsonable(record), indent=2, ensure_ascii=False) + "\n"])
-
-
 def _refuse_lost(lost: Mapping[str, str], what: str) -> None:
     """Fail where replies are missing: what has all of them is written, the same command asks for the rest."""
     if lost:
         reasons = Counter(lost.values()).most_common(3)
         shown = ", ".join(f"{count} {why}" for why, count in reasons)
         raise FailedError(f"{len(lost)} {what} got no reply ({shown}): {shortened(list(lost))}; the rest is written")
-
-
-def _shown(replies: Sequence[str]) -> list[str]:
-    return [one[:REPLY_SHOWN] for one in replies[:UNPARSED_SHOWN]]

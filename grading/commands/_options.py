@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 import typer
 
 from examcore.console import Interval, Seed
-from grading._printing import Pairs
 from grading._records import Sampling
-from grading.graders._prompts import Scale, Verify
+from grading.graders._prompts import Verify
+from grading.graders._relevance_judges import Scale
+from grading.leaderboards._paired import Pairs
 
 ShownPairs = Annotated[Pairs, typer.Option("--pairs", help="Pairs of systems to print; --json has all.")]
 BankFile = Annotated[Path | None, typer.Option(metavar="BANK", help="The bank: bank.jsonl or exam.jsonl.")]

@@ -9,25 +9,22 @@ from typing import Annotated
 import typer
 
 from examcore import CachedLanguageModel, ReplyStore, write_lines
-from examcore.console import AsJson, show, show_result
+from examcore.console import AsJson, show_result
 from grading._file_rows import read_rows
 from grading._printing import shortened
 from grading.commands._options import ArgueJudges, ArgueOutput, ArgueRules, Resampling
 from grading.formats._auto_argue_files import is_auto_argue, read_auto_argue
-from grading.formats._file_faults import counted, in_words, refuse
+from grading.formats._file_faults import in_words, refuse
 from grading.formats._nugget_files import matched, of_whole_documents, read_nuggets
 from grading.formats._report_files import foreign_citations, read_reports, whole_documents
-from grading.reports._argue import SentenceOutcome
 from grading.reports._argue import argue as judged
 from grading.reports._argue_result import ArgueResult
 from grading.reports._argue_scores import grade_lines, score_reports, score_runs
 from grading.reports._auto_argue import AutoArgueJudge, auto_argue_runs
 from grading.reports._judges import EntailmentJudge, LanguageModelJudge, cross_encoder
 from grading.reports._judging_material import InTurn, Judge, ReportMaterial
-from grading.reports._judgments import HumanJudge, judgment_line, read_judgments
+from grading.reports._judgments import judgment_line, read_judgments
 
-MOST_LISTED = 100
-"""Faults that are listed for a reader; a file of another kind has one or more on every line."""
 _DOCUMENTS = {"id": ("docid", "doc_id", "document_id"), "text": ("contents", "body", "segment", "passage")}
 _REQUESTS = {
     "id": ("topic", "topic_id", "request_id", "qid", "query_id"),
@@ -90,7 +87,10 @@ def argue(
     if output.grades is not None:
         write_lines(output.grades, grade_lines(scores, bank))
     warnings = [*in_words(read.faults), *in_words(known.faults), *remarks]
-    warnings += [*(_unused(human, decided) if human else ()), *_unsure(models)]
+    if human is not None:
+        outcomes = {(one.run, one.topic, one.index): one.outcome for one in decided}
+        warnings += in_words([*human.remarks, *human.overruled(outcomes), *human.without_effect()])
+    warnings += _unsure(models)
     settings = {"citations": rules.citations, **vars(resampling)}
     by_auto_argue = [] if theirs is None else auto_argue_runs(found, bank, theirs, resampling.sampling)
     result = ArgueResult(decided, scores, runs, warnings, settings, by_auto_argue, every_sentence=output.sentences)
@@ -115,30 +115,9 @@ def validate(
     if documents is not None:
         known = {row.text("id") for row in read_rows(documents, {"id": _DOCUMENTS["id"]})}
         faults += foreign_citations(read.reports, known, str(reports))
-    stopping = [one for one in faults if one.stops]
-    remarks = [one for one in faults if not one.stops]
-    sentences = [one for report in read.reports for one in report.sentences]
-    result = {
-        "valid": not stopping,
-        "runs": len({one.run for one in read.reports}),
-        "reports": len(read.reports),
-        "sentences": len(sentences),
-        "citations": sum(len(one.citations) for one in sentences),
-        "faults": counted(stopping),
-        "remarks": counted(remarks),
-        "listed": [one._asdict() for one in faults],
-    }
-    kinds = ", ".join(f"{name} {count}" for name, count in counted(stopping).items()) or "none"
-    lines = [
-        "{reports} reports by {runs} runs, {sentences} sentences, {citations} citations".format(**result),
-        f"faults: {kinds}",
-        *(f"  {one}" for one in stopping[:MOST_LISTED]),
-        *([f"  and {len(stopping) - MOST_LISTED} more, which --json lists"] if len(stopping) > MOST_LISTED else []),
-        "remarks:" if remarks else "remarks: none",
-        *(f"  {one}" for one in in_words(remarks)),
-    ]
-    show(result, as_json=as_json, lines="\n".join(lines))
-    if stopping and not lenient:
+    found = read._replace(faults=tuple(faults))
+    show_result(found, as_json=as_json)
+    if found.stopping and not lenient:
         raise typer.Exit(2)
 
 
@@ -166,12 +145,6 @@ def _model_judge(name: str, material: ReportMaterial, options: ArgueJudges) -> J
         need_likelihoods(loaded)
     store = ReplyStore(options.replies if options.replies is not None else ":memory:")
     return LanguageModelJudge(CachedLanguageModel(loaded, store), material, by=options.by)
-
-
-def _unused(human: HumanJudge, decided: Sequence[SentenceOutcome]) -> list[str]:
-    """What the file of judgements says to no effect."""
-    outcomes = {(one.run, one.topic, one.index): one.outcome for one in decided}
-    return in_words([*human.remarks, *human.overruled(outcomes), *human.without_effect()])
 
 
 def _unsure(judges: Iterable[Judge]) -> list[str]:

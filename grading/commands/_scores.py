@@ -1,21 +1,20 @@
-"""Scores of runs and passages: measure, cover, qrels, tau."""
+"""Scores of runs and passages, and of the questions: measure, cover, qrels, tau, items."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from examcore import read_text
-from examcore.console import AsJson, interval_text, show
+from examcore import Progress, read_text
+from examcore.console import AsJson, Quiet, show_result
 from grading._file_rows import holds_json, read_rows
-from grading._printing import aligned, few, joined, named, pair_lines, show_ranked, write_scores
+from grading._printing import named, noted, write_scores
 from grading._records import Bank, Sampling, SystemScores
 from grading.commands._options import GradePrompt, GradeSource, Resampling, Scores, ShownPairs
-from grading.formats._bank_files import read_bank_questions
+from grading.formats._bank_files import bank_names
 from grading.formats._common_parts import (
     graded_passages,
     graded_questions,
@@ -32,16 +31,17 @@ from grading.formats._trec import (
     Qrels,
     TrecRun,
     is_qrels,
-    qrels_lines,
     read_qrels,
     read_runs,
+    run_notes,
     write_qrels,
 )
-from grading.leaderboards._paired import Standing, differences, standings
-from grading.scores._cover import Cover, Labels, exam_labels, exam_qrels, outside
+from grading.leaderboards._paired import standings
 from grading.scores._cover import cover as cover_of
-from grading.scores._diversity import alpha_ndcg
-from grading.scores._effectiveness import DEFAULT, Effectiveness, Over, measure_runs, parse_measure
+from grading.scores._cover import exam_labels, exam_qrels, labelled_passages
+from grading.scores._cover_scores import cover_scores
+from grading.scores._effectiveness import DEFAULT, Over, measure_runs, parse_measure
+from grading.scores._item_analysis import ItemSettings, analysed_items
 from grading.scores._thresholds import candidates, choose_by_leaderboard, choose_by_passages
 
 Grades = Annotated[Path, typer.Argument(metavar="GRADES", help="Grades of passages: .jsonl, .csv, .tsv, also .gz.")]
@@ -68,40 +68,16 @@ def measure(
     names = [] if measures is None else [one.strip() for one in measures.split(",")]
     if not all(names):
         raise ValueError(f"--measures {measures!r}: an empty name; wanted names such as MAP,nDCG@20")
-    sampling = resampling.sampling
-    read = read_runs(runs)
-    judged = read_qrels(qrels)
-    found = measure_runs(judged, read, names or DEFAULT, rel=rel, depth=depth, over=over)
-    _require_levels(qrels, judged, names or DEFAULT, rel)
+    read, judged, sampling = read_runs(runs), read_qrels(qrels), resampling.sampling
+    found = measure_runs(
+        judged, read, names or DEFAULT, rel=rel, depth=depth, over=over, sampling=sampling, shown=pairs
+    )
+    require_level(qrels, judged, rel)
+    for name in found.scores:
+        require_level(qrels, judged, parse_measure(name, rel).params.get("rel", 1), name)
     require_shared_passages(runs, read, qrels, {query: list(one) for query, one in judged.items()}, "judged", depth)
-    means = {
-        name: {one.system: _overall(name, one, found) for one in standings(table, sampling)}
-        for name, table in found.scores.items()
-    }
-    warnings = [*_run_notes(read), *_topic_notes(found, over), *_unjudged_notes(judged, read, depth)]
-    compared = {name: differences(table, sampling) for name, table in found.scores.items()}
-    result: dict[str, Any] = {
-        "topics": len(found.topics),
-        "over": over,
-        "rel": rel,
-        "runs": {run.name: {name: means[name][run.name] for name in means} for run in read},
-        "per_topic": {
-            run.name: {topic: {name: found.scores[name][run.name][topic] for name in means} for topic in found.topics}
-            for run in read
-        },
-        "pairs": {name: [one.as_dict() for one in some] for name, some in compared.items()},
-        "skipped": found.skipped,
-        "unjudged": found.unjudged,
-        "without_relevant": found.without_relevant,
-        "summed": found.summed,
-        "warnings": warnings,
-    }
-    first = next(iter(means))
-    rows = [["run", *means]] + [[run, *(interval_text(means[one][run]) for one in means)] for run in means[first]]
-    lines = [f"{first}: {line}" for line in pair_lines(compared[first], pairs)]
-    lines += [f"Pairs by the other {len(means) - 1} measures: --json."] if lines and len(means) > 1 else []
-    show(result, as_json=as_json, lines=joined(aligned(rows), warnings, *lines))
-    write_scores(scores, first, {run.name: found.scores[first][run.name] for run in read})
+    show_result(found, as_json=as_json)
+    write_scores(scores, found.first, found.scores[found.first])
 
 
 def cover(
@@ -122,45 +98,9 @@ def cover(
 
     The questions of a query, answered by the first k passages.
     """
-    sampling = resampling.sampling
-    graded, read = read_grades(grades, source.prompt), read_runs(runs)
-    questions = bank_of(source.bank, graded.questions) or graded.questions
-    found = {run.name: cover_of(graded, run, tau, k, questions) for run in read}
-    early = {} if alpha is None else {run.name: alpha_ndcg(graded, run, tau, alpha, k, questions) for run in read}
-    require_reached(grades, graded, tau)
-    require_shared_passages(runs, read, grades, graded_passages(graded), k=k)
-    lacking = [] if source.bank is None else lacking_queries(source.bank, questions, graded_questions(graded), grades)
-    table: SystemScores = {run: one.scores for run, one in found.items()}
-    ranked = standings(table, sampling)
-    only = {"cover": ranked[0].score.as_dict(), "per_query": table[ranked[0].system]} if len(ranked) == 1 else {}
-    result: dict[str, Any] = {
-        "tau": tau,
-        "k": k,
-        "bank": "grades" if source.bank is None else str(source.bank),
-        "queries": len(questions),
-        "questions": sum(map(len, questions.values())),
-        "unparsed": graded.unparsed,
-        **only,
-        "runs": {one.system: {"cover": one.score.as_dict(), **_detail(found[one.system])} for one in ranked},
-    }
-    means = {one.system: one.score.as_dict() for one in standings(early, sampling)} if early else {}
-    if early:
-        _add_alpha_ndcg(result, alpha, early, means)
-    rows = [["run", f"cover@{k},{tau:g}", "queries", "passages graded", *([f"alpha-nDCG@{k}"] if early else [])]]
-    for one in ranked:
-        system = found[one.system]
-        share = f"{system.passages - system.ungraded} of {system.passages}"
-        rows.append([one.system, interval_text(one.score.as_dict()), str(one.topics), share])
-        rows[-1] += [interval_text(means[one.system])] if early else []
-    notes = [*graded.notes, *_run_notes(read), *_bank_notes(graded, questions, source.bank)]
-    notes += named("Queries of the bank without a grade, which no passage can answer", lacking)
-    notes += _cover_notes(list(found.values()))
-    if early:
-        unanswered = [query for query in questions if all(math.isnan(each[query]) for each in early.values())]
-        notes += named("Queries without an answering passage: no alpha-nDCG, left out of its mean", unanswered)
-    compared = differences(table, sampling)
-    show_ranked(result, rows, compared, notes, pairs, as_json=as_json)
-    write_scores(scores, "cover", {one.system: table[one.system] for one in ranked})
+    found = cover_scores(grades, runs, resampling.sampling, tau, k, alpha, **vars(source), shown=pairs)
+    show_result(found, as_json=as_json)
+    write_scores(scores, "cover", found.ranking.scores)
 
 
 def qrels(
@@ -172,30 +112,15 @@ def qrels(
 ) -> None:
     """EXAM-Label: each passage's best grade, as TREC qrels. The best is over the questions."""
     graded = read_grades(grades, prompt)
-    labels = exam_labels(graded)
-    found = exam_qrels(labels, tau)
+    found = labelled_passages(graded, tau, out)
     require_parsed(grades, graded)
     if tau is not None:
         require_reached(grades, graded, tau)
-    warnings = [*graded.notes, *_label_notes(graded, labels)]
-    result: dict[str, Any] = {
-        "tau": tau,
-        "n": sum(map(len, found.values())),
-        "queries": len(found),
-        "unparsed": graded.unparsed,
-        "unlabelled": labels.unlabelled,
-        "qrels": found,
-        "labels": labels.best,
-        "warnings": warnings,
-    }
     if out is not None:
-        write_qrels(out, found)
-        text = joined([f"{out}: {result['n']} passages of {len(found)} queries"], warnings)
-    else:
-        text = "".join(qrels_lines(found)).rstrip("\n")
-        for warning in [] if as_json else warnings:
-            typer.echo(f"note: {warning}", err=True)
-    show(result, as_json=as_json, lines=text)
+        write_qrels(out, found.qrels)
+    elif not as_json:
+        typer.echo("".join(f"{one}\n" for one in noted(found.warnings)), err=True, nl=False)
+    show_result(found, as_json=as_json)
 
 
 def choose_tau(
@@ -220,78 +145,59 @@ def choose_tau(
 ) -> None:
     """Choose tau on some queries and judge it on the others. By kappa of labels, or by leaderboards of runs."""
     sampling = resampling.sampling
-    graded, read = _graded_or_predicted(grades, source.prompt), read_runs(runs or [])
+    # RUBRIC's `.qrel` predicts one grade a passage.
+    graded = qrels_grades(read_qrels(grades)) if is_qrels(grades) else read_grades(grades, source.prompt)
+    read = read_runs(runs or [])
     require_parsed(grades, graded)
     if read and by == "cover" and is_qrels(grades):
         raise ValueError(f"{grades}: one grade a passage and no questions to cover; wanted --by with a measure, as MAP")
+    left_out = [*graded.notes, *run_notes(read)]
     if read:
-        what, questions = "kendall", bank_of(source.bank, graded.questions) or graded.questions
+        questions = bank_names(source.bank, graded.questions) or graded.questions
         tables = {tau: _table_at(graded, read, tau, by, k, questions) for tau in candidates(graded)}
         require_shared_passages(runs or [], read, grades, graded_passages(graded), k=k)
         if source.bank is not None:
             lacking_queries(source.bank, questions, graded_questions(graded), grades)
         wanted = _official(official, read, rel)
         choice = choose_by_leaderboard(tables, wanted, sampling, folds=folds)
-        left_out = _leaderboard_notes(read, wanted)
+        left_out += _leaderboard_notes(read, wanted)
     else:
-        what, judged = "kappa", read_qrels(official)
+        judged = read_qrels(official)
         require_judged_passages(official, judged, graded, grades)
         choice = choose_by_passages(graded, judged, sampling, rel=rel, folds=folds)
-        left_out = _judged_notes(graded, judged)
-    warnings = [*graded.notes, *_run_notes(read), *left_out, *few(choice.queries, "queries")]
-    if len(choice.chosen) > 1:
-        warnings.append("The folds chose different taus: the queries do not settle it.")
-    held_out, curve = choice.held_out.as_dict(), {f"{tau:g}": one.as_dict() for tau, one in choice.curve.items()}
-    chosen = {f"{tau:g}": count for tau, count in choice.chosen.items()}
-    result: dict[str, Any] = {
-        "agreement": what,
-        "tau": choice.tau,
-        "held_out": held_out,
-        "curve": curve,
-        "chosen": chosen,
-        "queries": choice.queries,
-        "folds": choice.folds,
-        "warnings": warnings,
-    }
-    rows = [["tau", f"{what}, all queries", "chosen for"]]
-    rows += [[tau, interval_text(one), str(chosen.get(tau, 0))] for tau, one in curve.items()]
-    summary = f"tau {choice.tau:g}; on queries held out in {choice.folds} folds: {what} {interval_text(held_out)}"
-    show(result, as_json=as_json, lines=joined(aligned(rows), warnings, summary))
+        left_out += _judged_notes(graded, judged)
+    show_result(choice._replace(left_out=left_out), as_json=as_json)
 
 
-def bank_of(path: Path | None, graded: Bank | None = None) -> dict[str, tuple[str, ...]]:
-    """The names of a bank's questions by query, as `graded` knows them; empty without a bank."""
-    bank = {} if path is None else read_bank_questions(path, graded)
-    return {query: tuple(questions) for query, questions in bank.items()}
-
-
-def _add_alpha_ndcg(
-    result: dict[str, Any], alpha: float | None, values: SystemScores, means: Mapping[str, dict[str, float | None]]
+def items(
+    grades: Annotated[
+        list[Path], typer.Argument(metavar="GRADES", help="Grades, or nugget assignments of one system a file.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")],
+    source: GradeSource,
+    resampling: Resampling,
+    run: Annotated[
+        list[Path] | None, typer.Option("--run", metavar="RUN", help="Runs whose first k passages are the students.")
+    ] = None,
+    tau: Tau = 1.0,
+    k: K = 20,
+    keep: Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the questions a pruned bank keeps.")] = 0.7,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Put alpha-nDCG beside the cover of each run and query."""
-    result["alpha"] = alpha
-    for name, mean in means.items():
-        run = result["runs"][name]
-        run["alpha_ndcg"] = mean
-        for query, value in values[name].items():
-            run["per_query"][query]["alpha_ndcg"] = value
+    """Find dead and redundant questions by their grades.
 
-
-def _overall(name: str, one: Standing, found: Effectiveness) -> dict[str, float | None]:
-    """The mean over topics with its interval; of a count the sum, as in trec_eval."""
-    times = one.topics if name in found.summed else 1
-    return {part: None if value is None else value * times for part, value in one.score.as_dict().items()}
+    Questions as items: difficulty, discrimination, and a pruned bank judged held out.
+    """
+    settings, progress = ItemSettings(tau, k, keep), Progress(quiet=quiet)
+    found = analysed_items(grades, run or [], settings, resampling.sampling, out, progress, **vars(source))
+    show_result(found, as_json=as_json)
 
 
 def _table_at(graded: ReadGrades, runs: Sequence[TrecRun], tau: float, by: str, k: int, bank: Bank) -> SystemScores:
     if by == "cover":
         return {run.name: cover_of(graded, run, tau, k, bank).scores for run in runs}
     return measure_runs(exam_qrels(exam_labels(graded), tau), runs, [by]).scores[by]
-
-
-def _graded_or_predicted(path: Path, prompt: str | None) -> ReadGrades:
-    """Grades by questions, or those of RUBRIC's `.qrel`, one a passage."""
-    return qrels_grades(read_qrels(path)) if is_qrels(path) else read_grades(path, prompt)
 
 
 def _official(path: Path, runs: Sequence[TrecRun], rel: int) -> dict[str, float]:
@@ -304,92 +210,6 @@ def _official(path: Path, runs: Sequence[TrecRun], rel: int) -> dict[str, float]
     require_level(path, judged, rel)
     table = measure_runs(judged, runs, ["MAP"], rel=rel).scores["MAP"]
     return {one.system: one.score.estimate for one in standings(table, Sampling(draws=0))}
-
-
-def _run_notes(runs: Sequence[TrecRun]) -> list[str]:
-    return [note for run in runs for note in run.notes]
-
-
-def _topic_notes(found: Effectiveness, over: Over) -> list[str]:
-    effect = "counted 0 in the mean" if over == "all" else "left out of the mean"
-    notes = []
-    for run, topics in found.skipped.items():
-        notes += named(f"Topics of the qrels that {run} skips, {effect}", topics)
-    for run, topics in found.unjudged.items():
-        notes += named(f"Topics of {run} without qrels, which take no part", topics)
-    notes += named("Topics without a relevant document, which count 0", found.without_relevant)
-    notes += named("Counts, of which the sum over topics is given", found.summed)
-    return notes + few(len(found.topics), "topics")
-
-
-def _require_levels(path: Path, judged: Qrels, names: Sequence[str], rel: int) -> None:
-    """Refuse levels, by `--rel` or in the name of a measure, that no judgement reaches."""
-    require_level(path, judged, rel)
-    for name in names:
-        require_level(path, judged, parse_measure(name, rel).params.get("rel", 1), name)
-
-
-def _unjudged_notes(judged: Qrels, runs: Sequence[TrecRun], depth: int | None) -> list[str]:
-    counts = []
-    for run in runs:
-        tops = [(query, one) for query in run.rankings if query in judged for one in run.top(query, depth)]
-        without = sum(one not in judged[query] for query, one in tops)
-        if without:
-            counts.append(f"{run.name} {without} of {len(tops)}")
-    return named("Runs with passages that are not judged, which count as not relevant", counts)
-
-
-def _bank_notes(graded: ReadGrades, questions: Bank, bank: Path | None) -> list[str]:
-    notes = []
-    if bank is None:
-        notes.append(
-            "Without --bank the bank is every question graded for the query; questions never asked are missing."
-        )
-    elif strange := outside(graded, questions):
-        notes.append(f"Grades of questions that the bank does not have, which do not count: {strange}.")
-    if graded.unparsed:
-        notes.append(f"Unparsed grades, which reach no tau: {graded.unparsed} of {len(graded.grades)}.")
-    return notes
-
-
-def _cover_notes(found: Sequence[Cover]) -> list[str]:
-    notes = []
-    for one in found:
-        notes += named(f"Queries of the bank that {one.run} skips, counted 0", one.skipped)
-        notes += named(f"Queries of {one.run} without a question, which take no part", one.without_bank)
-        unknown = [query for query, score in one.queries.items() if math.isnan(score.score)]
-        if one.ungraded:
-            share = f"{one.ungraded} of {one.passages} passages of {one.run} were never graded"
-            partly = sum(bool(score.ungraded) and query not in unknown for query, score in one.queries.items())
-            notes.append(f"{share}; {partly} queries may be covered better than they seem.")
-        notes += named(f"Queries of {one.run} without a graded passage: no score, left out of the mean", unknown)
-    return notes + few(len(found[0].queries), "queries")
-
-
-def _detail(one: Cover) -> dict[str, Any]:
-    return {
-        "passages": one.passages,
-        "ungraded": one.ungraded,
-        "skipped": one.skipped,
-        "without_bank": one.without_bank,
-        "per_query": {
-            query: {
-                "cover": found.score,
-                "covered": found.questions,
-                "passages": found.passages,
-                "ungraded": found.ungraded,
-            }
-            for query, found in one.queries.items()
-        },
-    }
-
-
-def _label_notes(graded: ReadGrades, labels: Labels) -> list[str]:
-    notes = []
-    if graded.unparsed:
-        notes.append(f"Unparsed grades, which count in no label: {graded.unparsed} of {len(graded.grades)}.")
-    without = (passage for _, passage in labels.unlabelled)
-    return notes + named("Passages without a parsed grade, which have no label", without)
 
 
 def _leaderboard_notes(runs: Sequence[TrecRun], official: Mapping[str, float]) -> list[str]:

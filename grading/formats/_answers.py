@@ -27,14 +27,6 @@ class SystemAnswers(NamedTuple):
     systems: dict[str, dict[str, dict[str, bool | None]]]
     queries: bool
 
-    def questions(self) -> dict[str, dict[str, None]]:
-        """Query -> the questions that any system was asked."""
-        found: dict[str, dict[str, None]] = {}
-        for asked in self.systems.values():
-            for query, questions in asked.items():
-                found.setdefault(query, {}).update(dict.fromkeys(questions))
-        return found
-
 
 def read_answers(path: str | Path, bank: Bank | None = None) -> SystemAnswers:
     """Answers from JSON lines, CSV or TSV with `system, query, question, correct`, or from `answers.sqlite`.

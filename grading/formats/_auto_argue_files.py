@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examcore import json_object, shown_json
-from grading._file_rows import FileRow, holds_json, read_json_records
+from grading._file_rows import FileRow, first_record, read_json_records
 from grading._records import SystemReport
 
 ATTESTED, RELEVANT, ANSWERS = "SENTENCE_ATTESTED", "CITED_DOCUMENT_RELEVANCE", "SENTENCE_ANSWERS_QUESTION"
@@ -44,10 +44,7 @@ def has_auto_argue(fields: Mapping[str, object]) -> bool:
 
 def is_auto_argue(path: str | Path) -> bool:
     """Whether a file holds Auto-ARGUE's judgements; a folder does not."""
-    path = Path(path)
-    if not path.is_file() or not holds_json(path):
-        return False
-    first = next(read_json_records(path, []), None)
+    first = first_record(Path(path))
     return first is not None and has_auto_argue(first.fields)
 
 

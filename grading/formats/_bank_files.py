@@ -15,7 +15,7 @@ from typing import cast
 
 from examcore import check_format, json_kind, shown_json, write_lines
 from grading._file_rows import QUERY, FileRow, holds_json, read_json_records, read_rows
-from grading._records import BankQuestion, Combine, Importance, KeyAnswer, Kind
+from grading._records import Bank, BankQuestion, Combine, Importance, KeyAnswer, Kind
 from grading.formats._file_faults import Fault
 
 ID = ("id", "question_id", "nugget_id", "item")
@@ -52,9 +52,7 @@ def read_bank(path: str | Path, faults: list[Fault] | None = None) -> tuple[Bank
     return bank
 
 
-def read_bank_questions(
-    path: str | Path, graded: Mapping[str, Sequence[str]] | None = None
-) -> dict[str, dict[str, str]]:
+def read_bank_questions(path: str | Path, graded: Bank | None = None) -> dict[str, dict[str, str]]:
     """Query -> question id -> text (empty where the bank has none): all that a score's denominator needs.
 
     The ids are those of `read_bank`. It reads what that reads, and looser files: a question may lack its text, and
@@ -83,6 +81,12 @@ def read_bank_questions(
             )
         asked[name] = text
     return bank
+
+
+def bank_names(path: Path | None, graded: Bank | None = None) -> dict[str, tuple[str, ...]]:
+    """The names of a bank's questions by query, as `graded` knows them; empty without a bank."""
+    bank = {} if path is None else read_bank_questions(path, graded)
+    return {query: tuple(questions) for query, questions in bank.items()}
 
 
 def bank_of(rows: Iterable[FileRow], faults: list[Fault] | None = None) -> tuple[BankQuestion, ...]:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from examcore import json_kind, read_exam
 from grading._file_rows import QUERY, SYSTEM, FileRow, column_of, holds_json, read_json_records, read_rows
-from grading._records import SystemReport
 from grading.formats._annotated_reports import is_annotated
 from grading.formats._file_faults import Fault, refuse
 from grading.formats._passages import PASSAGE, TEXT, read_passages
@@ -95,7 +94,8 @@ def read_answer_texts(path: str | Path, *, lenient: bool = False) -> AnswersRead
     if _are_reports(records):
         reports = read_reports(path)
         refuse(reports.faults, lenient=lenient, listing=f"ragexam grade validate {path} lists them")
-        answers = [AnswerText(one.run, one.topic, _joined(one)) for one in reports.reports]
+        texts = [" ".join(text for each in one.sentences if (text := each.text.strip())) for one in reports.reports]
+        answers = [AnswerText(one.run, one.topic, text) for one, text in zip(reports.reports, texts, strict=True)]
         return AnswersRead(answers, dict(_queries(records)), reports.faults)
     return AnswersRead(_rows_of_answers(path), {})
 
@@ -110,10 +110,6 @@ def _are_reports(records: Sequence[FileRow]) -> bool:
     return any(
         is_annotated(one.fields) or any(isinstance(one.fields.get(name), list) for name in SENTENCES) for one in records
     )
-
-
-def _joined(report: SystemReport) -> str:
-    return " ".join(text for one in report.sentences if (text := one.text.strip()))
 
 
 def _queries(records: Sequence[FileRow]) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ from grading._records import BankQuestion, KeyAnswer, SystemReport
 from grading.formats._bank_files import ALL, by_query
 from grading.formats._file_faults import refuse
 from grading.formats._report_files import is_reports, read_reports
-from grading.formats._trec import TrecRun
+from grading.formats._trec import TrecRun, listed_runs
 
 PASSAGE = ("passage_id", "paragraph_id", "docid", "doc_id", "docno", "id", "passage")
 TEXT = ("text", "body", "content", "contents", "passage_text", "segment", "passage")
@@ -106,15 +106,7 @@ def answer_passages(reports: Iterable[SystemReport], segment: int | None = None)
 
 def answer_runs(passages: Iterable[Passage]) -> dict[str, TrecRun]:
     """Per system the run that lists the segments of its answers in their order, which scores of runs read."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for one in passages:
-        found.setdefault(one.system, {}).setdefault(one.query, []).append(one.id)
-    return {
-        system: TrecRun(
-            system, {query: [(name, float(-at)) for at, name in enumerate(names)] for query, names in ranked.items()}
-        )
-        for system, ranked in found.items()
-    }
+    return {run.name: run for run in listed_runs((one.system, one.query, one.id) for one in passages)}
 
 
 def pair(bank: Sequence[BankQuestion], passages: Iterable[Passage]) -> Paired:

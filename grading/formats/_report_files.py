@@ -12,18 +12,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from examcore import json_kind, json_object, shown_json
-from grading._file_rows import FileRow, holds_json, read_json_records
+from grading._file_rows import FileRow, first_record, read_json_records
 from grading._records import Sentence, SystemReport
 from grading.formats._annotated_reports import annotated_reports, is_annotated
 from grading.formats._auto_argue_files import has_auto_argue
-from grading.formats._file_faults import Fault
+from grading.formats._file_faults import Fault, counted, in_words
 
 SENTENCES = ("responses", "answer", "sentences")
 OF_REPORTS = frozenset({"metadata", "run_id", "references"})
 """A record with none of these and without sentences is of another kind of file."""
+MOST_LISTED = 100
+"""Faults that are listed for a reader; a file of another kind has one or more on every line."""
 MARK = "#"
 """Divides a document id from the number of its segment in MS MARCO v2.1."""
 
@@ -37,6 +39,45 @@ class ReportsRead(NamedTuple):
 
     reports: tuple[SystemReport, ...]
     faults: tuple[Fault, ...]
+
+    @property
+    def stopping(self) -> list[Fault]:
+        """The faults that the reports are refused for."""
+        return [one for one in self.faults if one.stops]
+
+    @property
+    def remarks(self) -> list[Fault]:
+        """The others."""
+        return [one for one in self.faults if not one.stops]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many runs, reports, sentences and citations there are."""
+        sentences = [one for report in self.reports for one in report.sentences]
+        return {
+            "runs": len({one.run for one in self.reports}),
+            "reports": len(self.reports),
+            "sentences": len(sentences),
+            "citations": sum(len(one.citations) for one in sentences),
+        }
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        kinds = {"faults": counted(self.stopping), "remarks": counted(self.remarks)}
+        return {"valid": not self.stopping, **self.sizes, **kinds, "listed": self.faults}
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        stopping, more = self.stopping, len(self.stopping) - MOST_LISTED
+        kinds = ", ".join(f"{name} {count}" for name, count in counted(stopping).items()) or "none"
+        return [
+            "{reports} reports by {runs} runs, {sentences} sentences, {citations} citations".format(**self.sizes),
+            f"faults: {kinds}",
+            *(f"  {one}" for one in stopping[:MOST_LISTED]),
+            *([f"  and {more} more, which --json lists"] if more > 0 else []),
+            "remarks:" if self.remarks else "remarks: none",
+            *(f"  {one}" for one in in_words(self.remarks)),
+        ]
 
 
 @dataclass(frozen=True)
@@ -73,9 +114,8 @@ def read_reports(path: str | Path, sentences_by_citation: str | Path | None = No
 
 def is_reports(path: str | Path) -> bool:
     """Whether a path is a file whose first record has the sentences of a report."""
-    path = Path(path)
-    first = next(map(_unwrapped, read_json_records(path, [])), None) if path.is_file() and holds_json(path) else None
-    return first is not None and any(isinstance(first.fields.get(name), list) for name in SENTENCES)
+    first = first_record(Path(path))
+    return first is not None and any(isinstance(_unwrapped(first).fields.get(name), list) for name in SENTENCES)
 
 
 def whole_documents(reports: Sequence[SystemReport]) -> tuple[SystemReport, ...]:

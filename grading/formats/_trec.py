@@ -148,6 +148,22 @@ def read_runs(paths: Sequence[str | Path]) -> list[TrecRun]:
     return named
 
 
+def run_notes(runs: Iterable[TrecRun]) -> list[str]:
+    """How runs were read."""
+    return [note for run in runs for note in run.notes]
+
+
+def listed_runs(returned: Iterable[tuple[str, str, str]]) -> tuple[TrecRun, ...]:
+    """Runs of `(system, query, document)`, each document once, in the order in which they come."""
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for system, query, document in returned:
+        found.setdefault(system, {}).setdefault(query, {})[document] = None
+    return tuple(
+        TrecRun(name, {query: [(one, float(-at)) for at, one in enumerate(ids)] for query, ids in queries.items()})
+        for name, queries in found.items()
+    )
+
+
 def _require_word(kind: str, name: str, file: str) -> None:
     if not name or _WHITE.search(name) or "\n" in name:
         raise ValueError(f"{kind} {shown_json(name)}: has white space; wanted an id that TREC {file} can hold")

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,17 +24,22 @@ from examcore import (
     IntervalEstimate,
     JsonRecord,
     Likelihoods,
+    ModelUsage,
     NoReply,
     Question,
     ReportProgress,
     check_format,
     shown_json,
+    unreported,
     wilson,
 )
+from examcore.console import interval_text
 from grading._file_rows import read_json_object
+from grading._printing import noted
 from grading._records import SAMPLING, Sampling
-from grading.graders._assessor import CachedAssessor, choice_task
+from grading.graders._assessor import NORMALIZATION, CachedAssessor, choice_task
 from grading.graders._choices import TOGETHER, supported
+from rag import EXAM_PROMPT_VERSION
 
 SHARE = 0.05
 """The share of questions that may be answered without support in the passage: the usual level of a test."""
@@ -84,6 +89,59 @@ class Calibration(NamedTuple):
     margins: tuple[float, ...]
 
 
+class MarginResult(NamedTuple):
+    """The margin of a model for articles of so many `passages`, at most `share` answered without support."""
+
+    path: Path
+    found: Calibration
+    share: float
+    passages: int
+    model: str
+    exam: Path
+    without_passage: int
+    sampling: Sampling
+    usage: ModelUsage
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {
+            "margin": self.found.margin,
+            "n": self.found.n,
+            "margins": self.found.margins,
+            "held_out": {name: getattr(self.found, name) for name in ("unsupported", "answered", "right")},
+            "share": self.share,
+            "passages": self.passages,
+            "model": self.model,
+            "prompt": EXAM_PROMPT_VERSION,
+            "normalization": NORMALIZATION,
+            "exam": self.exam,
+            "without_passage": self.without_passage,
+            "interval": self.sampling.level,
+            "seed": self.sampling.seed,
+            "usage": self.usage,
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        found, margins = self.found, self.found.margins
+        lines = [
+            f"{self.path}: margin {found.margin:.3f} nats for {self.model}, from {found.n} questions",
+            f"on questions held out (margins {min(margins):.3f} to {max(margins):.3f}):",
+            f"  answered from passages of other documents: {interval_text(found.unsupported)}, "
+            f"wanted at most {self.share:g}",
+            f"  answered from their own passage: {interval_text(found.answered)}",
+            f"  answered rightly from it: {interval_text(found.right)}",
+        ]
+        notes = []
+        if found.unsupported.low > self.share:
+            notes.append("More is answered without support than wanted: the margin does not hold on other questions.")
+        if found.answered.low <= found.unsupported.high:
+            notes.append("Questions are not clearly answered more often from their own passage: the model cannot tell.")
+        if self.without_passage:
+            notes.append(f"Questions without a document or passage, which take no part: {self.without_passage}.")
+        return [*lines, *noted(notes)]
+
+
 def trials_of(exam: Exam, passages: int = 1, seed: int = 0) -> list[Trial]:
     """Each question that has a passage, with `passages` of other documents, drawn at random.
 
@@ -107,7 +165,7 @@ def _drawn(one: Question, known: Sequence[Question], passages: int, rng: np.rand
 
 
 def read_trials(
-    trials: Sequence[Trial], asking: CachedAssessor, report: ReportProgress | None = None
+    trials: Sequence[Trial], asking: CachedAssessor, report: ReportProgress = unreported
 ) -> Iterator[TrialLikelihoods | NoReply]:
     """The likelihoods of each trial, or why there are none."""
     waiting, done = iter(trials), 0
@@ -118,8 +176,7 @@ def read_trials(
         for one, some in zip(group, texts, strict=True):
             yield _read(one, [next(found).likelihoods for _ in some])
         done += len(group)
-        if report is not None:
-            report(done, len(trials))
+        report(done, len(trials))
 
 
 def _read(trial: Trial, found: Sequence[Likelihoods | NoReply]) -> TrialLikelihoods | NoReply:

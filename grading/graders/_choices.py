@@ -81,7 +81,8 @@ def choice_reader(asking: CachedAssessor, exam: Exam, articles: Paired, margin: 
                 yield _graded(question, pair, passages, [next(found) for _ in some], margin)
 
     settings = {"prompt": EXAM_PROMPT_VERSION, "normalization": NORMALIZATION, "margin": margin}
-    return Grader("choices", settings, grade)
+    rule = f"the margin of {MARGIN:g} nats is a rule of thumb; ragexam grade margin sets one for a model"
+    return Grader("choices", settings, grade, notes=[rule] if margin == MARGIN else [])
 
 
 def _graded(

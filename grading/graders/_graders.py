@@ -12,38 +12,45 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from examcore import IntervalEstimate, NoReply, Prompt, ReportProgress, write_lines
+from examcore import IntervalEstimate, NoReply, Prompt, ReportProgress, unreported, write_lines
+from examcore.console import interval_text
+from grading._printing import counted_notes, noted
 from grading._records import SAMPLING, BankQuestion, Grade, Kind, Sampling
-from grading.formats._passages import PassageQuestion, keyed
+from grading.formats._passages import Paired, PassageQuestion, keyed
 from grading.graders._assessor import TOGETHER, AssessorReply, CachedAssessor, PassagePrompt
 from grading.graders._prompts import (
-    EXAMPLES,
     NUGGET_VERSION,
     QA_VERSION,
     RATING_VERSION,
-    RELEVANCE_VERSION,
     VERIFY_VERSION,
-    Scale,
     Verify,
     nugget_prompt,
     qa_prompt,
     rating_prompt,
-    relevance_prompt,
     verify_prompt,
 )
-from grading.graders._relevance_judges import JUDGE_PROMPTS_VERSION, RELEVANCE_JUDGES, WORD_TOKENS
+from grading.graders._relevance_judges import (
+    EXAMPLES,
+    JUDGE_PROMPTS_VERSION,
+    OWN_JUDGES,
+    RELEVANCE_JUDGES,
+    RELEVANCE_VERSION,
+    WORD_TOKENS,
+    RelevanceJudge,
+    Scale,
+)
 from grading.graders._reply_parsing import (
     UNPARSED,
     Parsed,
     cleaned,
     parse_answer,
-    parse_level,
     parse_rating,
     parse_yes_no,
 )
@@ -81,13 +88,14 @@ class Grader:
     """What grades pairs in order: `grade` gives the grade of each pair, `gradable` the pairs that it can grade.
 
     `name` is that of the grader on the command line, `settings` what determines the grades besides the model, such as
-    prompt versions; both are stored with the grades.
+    prompt versions; both are stored with the grades. `notes` are what a reader of the grades must know.
     """
 
     name: str
     settings: Mapping[str, object]
     grade: Callable[[Sequence[PassageQuestion]], Iterator[GraderResult]]
     gradable: Callable[[Sequence[PassageQuestion]], list[PassageQuestion]] = list
+    notes: Sequence[str] = ()
 
 
 def self_rating(asking: CachedAssessor, nuggets: bool = False) -> Grader:
@@ -130,28 +138,23 @@ def direct_relevance(
     passage is graded once per query.
     """
 
-    def prompt(query: str, passage: str) -> Prompt:
-        return relevance_prompt(query, passage, scale, EXAMPLES[:shots])
-
-    parse = parse_yes_no if scale == "yes-no" else parse_level
     settings = {"prompt": RELEVANCE_VERSION, "scale": scale, "shots": shots}
-    return _without_questions(asking, RELEVANCE, settings, prompt, parse, WORD_TOKENS, queries)
+    judge = OWN_JUDGES[scale]._replace(examples=EXAMPLES[:shots])
+    return _without_questions(asking, RELEVANCE, settings, judge, queries)
 
 
 def published_judge(asking: CachedAssessor, name: str, queries: Mapping[str, str] | None = None) -> Grader:
     """A judge of relevance under its name in `RELEVANCE_JUDGES`; `queries` as for `direct_relevance`."""
     judge = RELEVANCE_JUDGES[name]
     settings = {"prompt": JUDGE_PROMPTS_VERSION, "source": judge.source, "scale": f"0-{judge.highest}"}
-    return _without_questions(asking, name, settings, judge.prompt, judge.parse, judge.max_tokens, queries)
+    return _without_questions(asking, name, settings, judge, queries)
 
 
 def _without_questions(
     asking: CachedAssessor,
     name: str,
     settings: Mapping[str, object],
-    prompt: Callable[[str, str], Prompt],
-    parse: Callable[[str], Parsed],
-    max_tokens: int,
+    judge: RelevanceJudge,
     queries: Mapping[str, str] | None,
 ) -> Grader:
     """A grader that is shown a query and a passage, each pair once."""
@@ -159,12 +162,13 @@ def _without_questions(
 
     def asked(pair: PassageQuestion) -> PassagePrompt:
         one = pair.passage
-        return PassagePrompt(one.id, prompt(texts.get(one.query, one.query), one.text), one.text, max_tokens)
+        prompt = judge.prompt(texts.get(one.query, one.query), one.text)
+        return PassagePrompt(one.id, prompt, one.text, judge.max_tokens)
 
     def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         for one, reply in zip(pairs, asking.replies(map(asked, pairs)), strict=True):
             question = BankQuestion(RELEVANCE, one.passage.query, "")
-            yield _graded(PassageQuestion(question, one.passage), reply, parse)
+            yield _graded(PassageQuestion(question, one.passage), reply, judge.parse)
 
     def once(pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
         return list({(one.passage.query, one.passage.id): one for one in pairs}.values())
@@ -179,19 +183,93 @@ class GradingOutcome(NamedTuple):
     lost: tuple[GraderResult, ...]
     without_key: int
 
+    def summary(self, sampling: Sampling = SAMPLING) -> dict[str, Any]:
+        """Counts of grades and rules, the unparsed share (interval over queries), and examples of unparsed replies."""
+        unparsed = [one.grade for one in self.graded if math.isnan(one.grade.grade)]
+        counts = Counter(one.grade.grade for one in self.graded if not math.isnan(one.grade.grade))
+        return {
+            "n": len(self.graded),
+            "grades": {f"{grade:g}": counts[grade] for grade in sorted(counts)},
+            "rules": dict(Counter(one.rule for one in self.graded).most_common()),
+            "unparsed": len(unparsed),
+            "unparsed_share": unparsed_share(self.graded, sampling),
+            "unparsed_examples": [
+                {"query": one.query, "passage": one.passage, "question": one.question, "reply": one.reply[:REPLY_SHOWN]}
+                for one in unparsed[:UNPARSED_SHOWN]
+            ],
+            "no_reply": len(self.lost),
+            "no_reply_reasons": dict(Counter(one.grade.reply for one in self.lost).most_common(3)),
+            "without_key": self.without_key,
+            "cut_passages": sum(one.cut > 0 for one in self.graded),
+        }
 
-def grade_all(grader: Grader, pairs: Sequence[PassageQuestion], report: ReportProgress | None = None) -> GradingOutcome:
+
+@dataclass(frozen=True)
+class GradingResult:
+    """What a run graded: by which grader and model, what was left out, and what it cost; `out` are the grades."""
+
+    grader: Grader
+    model: str
+    outcome: GradingOutcome
+    sampling: Sampling
+    beyond_limit: int
+    paired: Paired
+    usage: Mapping[str, Any]
+    out: Path
+
+    @cached_property
+    def summary(self) -> Mapping[str, Any]:
+        """Counts of grades and replies, the unparsed share resampled once."""
+        return self.outcome.summary(self.sampling)
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {
+            "grader": self.grader.name,
+            "model": self.model,
+            "settings": self.grader.settings,
+            **self.summary,
+            "beyond_limit": self.beyond_limit,
+            "left_out": {
+                "queries_without_questions": self.paired.without_questions,
+                "queries_without_passages": self.paired.without_passages,
+                "passages": self.paired.passages_left_out,
+            },
+            "usage": self.usage,
+            "out": self.out,
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        outcome, paired, told = self.outcome, self.paired, self.summary
+        lines = [f"{self.out}: {len(outcome.graded)} grades by {self.grader.name} with {self.model}"]
+        lines += [f"  grade {grade}: {count}" for grade, count in told["grades"].items()]
+        lines.append(f"unparsed: {told['unparsed']}, a share of {interval_text(told['unparsed_share'])}")
+        lines += [
+            f"  {one['query']} {one['passage']} {one['question']}: {one['reply']!r}"
+            for one in told["unparsed_examples"]
+        ]
+        said = {
+            "pairs are beyond --limit": self.beyond_limit,
+            "pairs have a question without a key": outcome.without_key,
+            "passages were longer than the model reads and cut": told["cut_passages"],
+            "passages are of queries without questions": paired.passages_left_out,
+            "queries of passages have no question": len(paired.without_questions),
+            "queries of the bank have no passage": len(paired.without_passages),
+        }
+        return [*lines, *counted_notes(said), *noted(self.grader.notes)]
+
+
+def grade_all(grader: Grader, pairs: Sequence[PassageQuestion], report: ReportProgress = unreported) -> GradingOutcome:
     """Grade all pairs that the grader can grade; raises `ValueError` if there are none."""
     wanted = grader.gradable(pairs)
     if not wanted:
         raise ValueError(f"grader {grader.name}: no question has a key; wanted answers in the bank, or --grader rating")
     found: list[GraderResult] = []
-    if report is not None:
-        report(0, len(wanted))
+    report(0, len(wanted))
     for one in grader.grade(wanted):
         found.append(one)
-        if report is not None:
-            report(len(found), len(wanted))
+        report(len(found), len(wanted))
     graded = tuple(one for one in found if one.rule != NO_REPLY)
     lost = tuple(one for one in found if one.rule == NO_REPLY)
     # Other graders need no key; they leave out pairs only to grade each passage once.
@@ -218,25 +296,9 @@ def write_grades(path: str | Path, graded: Sequence[GraderResult], grader: str, 
     )
 
 
-def summary(run: GradingOutcome, sampling: Sampling = SAMPLING) -> dict[str, Any]:
-    """Counts of grades and rules, the unparsed share (interval over queries), and examples of unparsed replies."""
-    unparsed = [one.grade for one in run.graded if math.isnan(one.grade.grade)]
-    counts = Counter(one.grade.grade for one in run.graded if not math.isnan(one.grade.grade))
-    return {
-        "n": len(run.graded),
-        "grades": {f"{grade:g}": counts[grade] for grade in sorted(counts)},
-        "rules": dict(Counter(one.rule for one in run.graded).most_common()),
-        "unparsed": len(unparsed),
-        "unparsed_share": unparsed_share(run.graded, sampling).as_dict(),
-        "unparsed_examples": [
-            {"query": one.query, "passage": one.passage, "question": one.question, "reply": one.reply[:REPLY_SHOWN]}
-            for one in unparsed[:UNPARSED_SHOWN]
-        ],
-        "no_reply": len(run.lost),
-        "no_reply_reasons": dict(Counter(one.grade.reply for one in run.lost).most_common(3)),
-        "without_key": run.without_key,
-        "cut_passages": sum(one.cut > 0 for one in run.graded),
-    }
+def shown_replies(replies: Sequence[str]) -> list[str]:
+    """The beginnings of the first replies."""
+    return [one[:REPLY_SHOWN] for one in replies[:UNPARSED_SHOWN]]
 
 
 def unparsed_share(graded: Sequence[GraderResult], sampling: Sampling = SAMPLING) -> IntervalEstimate:

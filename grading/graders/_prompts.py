@@ -1,12 +1,11 @@
-"""The prompts of graders: answer from a passage, rate it, judge it; each has a version, stored with the grades.
+"""The prompts of graders: answer from a passage, rate it, verify an answer; each has a version, stored with the grades.
 
-The wording is our own; the tasks are those of EXAM++ (Farzi and Dietz 2024, Table 2) and direct relevance judgement.
+The wording is our own; the tasks are those of EXAM++ (Farzi and Dietz 2024, Table 2).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from examcore import Prompt
 from grading._records import BankQuestion
@@ -15,45 +14,10 @@ QA_VERSION = "qa-1"
 RATING_VERSION = "rating-1"
 NUGGET_VERSION = "nugget-rating-1"
 VERIFY_VERSION = "verify-1"
-RELEVANCE_VERSION = "relevance-1"
 
-Scale = Literal["yes-no", "0-2"]
 Verify = Literal["words", "model"]
 """How an answer is compared with the key: by the word rule, or also by the model if the word rule rejects it."""
 
-
-class RelevanceExample(NamedTuple):
-    """A solved example: a query, a passage, and its relevance from 0 to 2."""
-
-    query: str
-    passage: str
-    level: int
-
-
-EXAMPLES: tuple[RelevanceExample, ...] = (
-    RelevanceExample(
-        "how long do barn swallows sit on their eggs",
-        "A pair of barn swallows builds its cup of mud under a roof. Four or five eggs are laid, and the female sits "
-        "on them for about two weeks until they hatch.",
-        2,
-    ),
-    RelevanceExample(
-        "what causes dry rot in timber",
-        "Oak floors are sanded in three passes, each with a finer paper, and then oiled.",
-        0,
-    ),
-    RelevanceExample(
-        "why does bread dough need salt",
-        "Bakers weigh flour, water, yeast and salt. Too much salt slows the yeast, which is why some add it late.",
-        1,
-    ),
-    RelevanceExample(
-        "when was the first tunnel under the Thames opened",
-        "The lighthouse on the point was lit with oil until 1902 and can be seen from twenty miles away.",
-        0,
-    ),
-)
-"""Solved examples for few-shot judgements; they cover the scale and contain no facts of a test collection."""
 
 _RATING = """Rate how well the text below, taken by itself, answers the question.
 5: it answers it fully and correctly
@@ -77,13 +41,6 @@ _QA = (
     "Answer the question with what the text below says, and nothing else. Give the shortest complete answer, in the "
     "words of the text where possible. If the text does not hold the answer, reply: unanswerable"
 )
-
-_YES_NO = "Would somebody with this query want to read this passage? Reply with Yes or No."
-_LEVELS = """Judge how useful the passage is for the query:
-2: it answers the query or an important part of it
-1: it has to do with the query and helps a little
-0: it does not help
-Reply with one number: 0, 1 or 2."""
 
 
 def rating_prompt(question: str, passage: str) -> Prompt:
@@ -112,21 +69,9 @@ def verify_prompt(question: BankQuestion, answer: str) -> Prompt:
     )
 
 
-def relevance_prompt(
-    query: str, passage: str, scale: Scale = "yes-no", examples: Sequence[RelevanceExample] = ()
-) -> Prompt:
-    """Ask whether, or how far, a passage is relevant for a query, after solved examples."""
-    shown = [f"{_asked(one.query, one.passage)}\nJudgement: {_level(one.level, scale)}" for one in examples]
-    parts = [_YES_NO if scale == "yes-no" else _LEVELS, *shown, _asked(query, passage)]
-    return Prompt(user="\n\n".join(parts), reply="Judgement:")
-
-
-def _level(level: int, scale: Scale) -> str:
-    return str(level) if scale == "0-2" else "Yes" if level else "No"
-
-
-def _asked(query: str, passage: str) -> str:
-    return f"Query: {query}\nPassage: {passage}"
+def quoted_answer(answer: str) -> str:
+    """An answer without the mark that ends it in a prompt."""
+    return answer.replace("</answer>", "").strip()
 
 
 def _text(passage: str) -> str:

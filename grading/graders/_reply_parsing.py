@@ -10,6 +10,8 @@ import math
 import re
 from typing import NamedTuple
 
+from examcore import repaired_json_object
+
 UNANSWERABLE = (
     "unanswerable",
     "no",
@@ -48,6 +50,8 @@ class Parsed(NamedTuple):
     rule: str
 
 
+OPENING = 40
+"""Tokens of a reply before the first member of its list, for a polite sentence."""
 UNPARSED = Parsed(math.nan, "unparsed")
 
 
@@ -118,6 +122,16 @@ def parse_final_score(reply: str, top: int = 3) -> Parsed:
 def cleaned(reply: str) -> str:
     """A reply without turn markers and enclosing quotes, stars and white space."""
     return _TURNS.sub(" ", reply).strip(" \t\r\n\"'`*_")
+
+
+def json_list(reply: str) -> list[object] | None:
+    """The list in a reply: under any name of an object, or alone; None where there is none."""
+    text = cleaned(reply)
+    bracket, brace = text.find("["), text.find("{")
+    if bracket >= 0 and (brace < 0 or bracket < brace):
+        text = f'{{"list": {text[bracket:]}}}'
+    found = repaired_json_object(text) or {}
+    return next((one for one in found.values() if isinstance(one, list)), None)
 
 
 def is_unanswerable(text: str) -> bool:

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from examcore import IntervalEstimate, cohen_kappa, krippendorff_alpha, read_text
+from examcore.console import interval_text
 from grading._file_rows import FileRow, has_suffix, holds_json, read_rows
+from grading._printing import shortened
 from grading._records import Sampling
 from grading.formats._score_tables import GRADE, PASSAGE, QUESTION, TOPIC
 from grading.formats._trec import read_qrels
@@ -21,29 +23,42 @@ Judgements = Mapping[str, Mapping[str, float]]
 Over = Literal["auto", "topics", "pairs"]
 SAMPLING = Sampling(draws=1000)
 """Coefficients take longer than means, so that there are fewer resamples of judgements."""
+MOST_PAIRS = 10
+"""So many of the pairs that one judge alone judged are listed; the count says how many there are."""
 TOPICS = 10
 """Intervals resample topics from this many topics on, unless asked otherwise; fewer are too few to resample."""
 
 
-class JudgedOnce(NamedTuple):
-    """What only one of the files judges: `(topic, passage)` pairs, and the topics that the other file lacks."""
+class JudgedPassage(NamedTuple):
+    """A passage of a topic, as a judge saw it."""
 
-    pairs: tuple[tuple[str, str], ...]
+    topic: str
+    passage: str
+
+
+class JudgedOnce(NamedTuple):
+    """What only one of the files judges: passages by topic, and the topics that the other file lacks."""
+
+    pairs: tuple[JudgedPassage, ...]
     topics: tuple[str, ...]
+
+    def record(self) -> dict[str, Any]:
+        """How many there are, and the first of them."""
+        return {"n": len(self.pairs), "topics": self.topics, "first": self.pairs[:MOST_PAIRS]}
 
 
 class JudgeAgreement(NamedTuple):
-    """The agreement of two judges over the `n` pairs, of `topics` topics, that both judged.
+    """The agreement of two judges, a and b, over the `n` pairs, of `n_topics` topics, that both judged.
 
     `agreement` is the share of equal grades. `kappa` is Cohen's, `kappa_quadratic` weights disagreements by the squared
     distance of the grades; `alpha` is Krippendorff's for nominal grades, `alpha_ordinal` and `alpha_interval` for
-    ordered ones. `kappa_binary` is Cohen's of grades at a threshold or above against the rest, None without one.
-    `confusion[a][b]` counts the pairs that the first judge grades a and the second b. `interval_over` is
-    what the intervals resample.
+    ordered ones. `kappa_binary` is Cohen's of grades at the `threshold` or above against the rest, None without one.
+    `interval_over` is what the intervals resample. `confusion[x][y]` counts the pairs that a grades x and b y.
+    `without_grade` counts the rows of each judge that are left out.
     """
 
     n: int
-    topics: int
+    n_topics: int
     agreement: IntervalEstimate
     kappa: IntervalEstimate
     kappa_quadratic: IntervalEstimate
@@ -51,10 +66,36 @@ class JudgeAgreement(NamedTuple):
     alpha_ordinal: IntervalEstimate
     alpha_interval: IntervalEstimate
     kappa_binary: IntervalEstimate | None
-    confusion: dict[float, dict[float, int]]
-    only_first: JudgedOnce
-    only_second: JudgedOnce
+    interval: float
     interval_over: Literal["topics", "pairs"]
+    threshold: float | None
+    confusion: dict[float, dict[float, int]]
+    only_in_a: JudgedOnce
+    only_in_b: JudgedOnce
+    without_grade: Mapping[str, int]
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types, without what is not known."""
+        confusion = {f"{one:g}": {f"{two:g}": n for two, n in row.items()} for one, row in self.confusion.items()}
+        return {name: one for name, one in self._asdict().items() if one is not None} | {"confusion": confusion}
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        known = {name: one for name, one in self._asdict().items() if isinstance(one, IntervalEstimate)}
+        over = f"{self.interval:.0%} intervals over {self.interval_over}"
+        lines = [
+            f"{self.n} pairs of {self.n_topics} topics judged by both; {over}",
+            *(f"  {name:<16} {interval_text(value)}" for name, value in known.items()),
+            *_confusion_lines(self.confusion),
+        ]
+        for which, one in {"a": self.only_in_a, "b": self.only_in_b}.items():
+            if one.pairs:
+                pairs = shortened([" ".join(pair) for pair in one.pairs])
+                whole = f"; {len(one.topics)} topics wholly: {shortened(one.topics)}" if one.topics else ""
+                lines.append(f"only in {which.upper()}: {len(one.pairs)} pairs ({pairs}){whole}")
+            if self.without_grade[which]:
+                lines.append(f"without a grade in {which.upper()}: {self.without_grade[which]} rows, left out")
+        return lines
 
 
 def read_judgements(path: str | Path) -> tuple[Judgements, int]:
@@ -102,7 +143,7 @@ def agree(
     alpha = partial(krippendorff_alpha, grades, groups=groups, interval=level, draws=draws, seed=seed)
     return JudgeAgreement(
         n=len(pairs),
-        topics=topics,
+        n_topics=topics,
         agreement=_observed(grades, groups, sampling),
         kappa=kappa(),
         kappa_quadratic=kappa(weights="quadratic"),
@@ -110,10 +151,13 @@ def agree(
         alpha_ordinal=alpha(metric="ordinal"),
         alpha_interval=alpha(metric="interval"),
         kappa_binary=None if threshold is None else kappa_of(*[[one >= threshold for one in row] for row in grades]),
-        confusion=_confusion(grades),
-        only_first=_only(first, second),
-        only_second=_only(second, first),
+        interval=level,
         interval_over="topics" if by_topic else "pairs",
+        threshold=threshold,
+        confusion=_confusion(grades),
+        only_in_a=_only(first, second),
+        only_in_b=_only(second, first),
+        without_grade={"a": 0, "b": 0},
     )
 
 
@@ -146,6 +190,13 @@ def _confusion(grades: list[list[float]]) -> dict[float, dict[float, int]]:
     return {one: {other: pairs[one, other] for other in labels} for one in labels}
 
 
+def _confusion_lines(table: Mapping[float, Mapping[float, int]]) -> list[str]:
+    width = max(6, *(len(str(n)) for row in table.values() for n in row.values()))
+    rows = (f"  {one:>7g} " + " ".join(f"{n:>{width}}" for n in row.values()) for one, row in table.items())
+    return ["  A \\ B   " + " ".join(f"{one:>{width}g}" for one in table), *rows]
+
+
 def _only(these: Judgements, others: Judgements) -> JudgedOnce:
-    pairs = tuple((topic, one) for topic, judged in these.items() for one in judged if one not in others.get(topic, {}))
-    return JudgedOnce(pairs, tuple(topic for topic in these if topic not in others))
+    pairs = (JudgedPassage(topic, one) for topic, judged in these.items() for one in judged)
+    alone = tuple(one for one in pairs if one.passage not in others.get(one.topic, {}))
+    return JudgedOnce(alone, tuple(topic for topic in these if topic not in others))

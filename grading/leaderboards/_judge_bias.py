@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examcore import IntervalEstimate
+from examcore.console import interval_text
 from grading._file_rows import Columns, read_rows
+from grading._printing import shortened
 from grading._records import SAMPLING, Sampling
 from grading.formats._score_tables import SCORE, SYSTEM, TOPIC, cells_of
 
@@ -54,7 +56,7 @@ class Favour(NamedTuple):
     `over_topics` resamples topics with systems and judges fixed. `by_judge` has the favour of each judge with systems
     of its family (without an interval, since one judge is no sample), NaN where only their sum is known. `n_own` counts
     the pairs of one family; `arrangements` are the distinct assignments of the families to the systems, `exact` says
-    whether all were tried.
+    whether all were tried. `families` are those of the systems.
     """
 
     favour: IntervalEstimate
@@ -65,6 +67,26 @@ class Favour(NamedTuple):
     n_own: int
     arrangements: int
     exact: bool
+    interval: float
+    n_judges: int
+    n_topics: int
+    left_out_topics: tuple[str, ...]
+    families: dict[str, str]
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        direction = "favour" if self.favour.estimate > 0 else "disfavour"
+        unclear = "no favour for judges' own families can be told"
+        told = f"judges {direction} their own family" if self.favour.excludes_zero else unclear
+        how = "all" if self.exact else "a sample of"
+        left_out = self.left_out_topics
+        return [
+            f"favour {interval_text(self.favour)} (p = {self.p:.3f}): {told}",
+            f"  by permuting families over {self.n_systems} systems ({how} {self.arrangements} ways); "
+            f"over {self.n_topics} topics {interval_text(self.over_topics)}",
+            *(f"  {who}: {'unknown' if math.isnan(one) else f'{one:.3f}'}" for who, one in self.by_judge.items()),
+            *([f"left out: {len(left_out)} topics that lack some score: {shortened(left_out)}"] if left_out else []),
+        ]
 
 
 def read_judged(path: str | Path) -> JudgedScores:
@@ -123,12 +145,18 @@ def favour(data: JudgedScores, sampling: Sampling = SAMPLING, *, permutations: i
     return Favour(
         IntervalEstimate(estimate, low, high),
         p,
-        _over_topics(own, data.scores, sampling),
+        # The effect is linear in the scores, so it is the mean of the topics' effects.
+        sampling.mean(np.array([_effects(own, scores) for scores in np.moveaxis(data.scores, 2, 0)])),
         _by_judge(data, mean),
         len(data.systems),
         int(own.sum()),
         arrangements,
         exact,
+        sampling.level,
+        len(data.judges),
+        len(data.topics),
+        data.left_out,
+        dict(zip(data.systems, data.families, strict=True)),
     )
 
 
@@ -212,12 +240,6 @@ def _random_orders(labels: Sequence[str], number: int, seed: int) -> list[tuple[
     """The labels as they are and `number` random orders of them."""
     rng = np.random.default_rng(seed)
     return [tuple(labels), *(tuple(labels[at] for at in rng.permutation(len(labels))) for _ in range(number))]
-
-
-def _over_topics(own: Floats, scores: Floats, sampling: Sampling) -> IntervalEstimate:
-    """The interval over topics: the effect is linear in the scores, so it is the mean of the topics' effects."""
-    by_topic = np.array([_effects(own, scores[:, :, at]) for at in range(scores.shape[2])])
-    return sampling.mean(by_topic)
 
 
 def _by_judge(data: JudgedScores, mean: Floats) -> dict[str, float]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +19,17 @@ from examcore import (
     in_batches,
     percentile_interval,
 )
+from examcore.console import interval_text
+from grading._printing import shortened
 from grading._records import SAMPLING, Sampling
 from grading.formats._score_tables import ScoreTable
-from grading.leaderboards._paired import counted_means, topic_counts
+from grading.leaderboards._paired import Comparison, Pairs, compare_systems, counted_means, topic_counts
 
 FEW = 10
 """With fewer systems than this the interval over systems is too short and unstable: it comes with a warning."""
 
+PRINTED = ("spearman", "kendall", "tau_ap", "tau_ap_b")
+"""The coefficients that are printed; JSON has all."""
 TIE_DRAWS = 1000
 """How often ties are broken at random: the standard deviation is known to about 2 %."""
 
@@ -37,18 +43,19 @@ class RandomTies(NamedTuple):
     mean: IntervalEstimate
     sd: float
 
-    def as_dict(self) -> dict[str, float | None]:
+    def record(self) -> dict[str, float]:
         """`estimate, low, high, sd` for JSON."""
-        return {**self.mean.as_dict(), "sd": None if np.isnan(self.sd) else self.sd}
+        return {**self.mean._asdict(), "sd": self.sd}
 
 
-class Correlations(NamedTuple):
+@dataclass(frozen=True)
+class Correlations:
     """How far two leaderboards agree: every coefficient by name, with percentile bootstrap intervals.
 
     `systems` are those in both; `only_first` and `only_second` are in one leaderboard and are ignored. `over_systems`
     resamples systems (would other systems agree as well?), `over_topics` topics, `over_both` systems and topics; the
     latter two are None if neither leaderboard has topics. `tied` counts the systems of each leaderboard that share
-    their score with another.
+    their score with another; `shown` are the pairs of systems of each of the `tables` that are printed.
     """
 
     systems: tuple[str, ...]
@@ -60,9 +67,88 @@ class Correlations(NamedTuple):
     random_ties: Mapping[str, RandomTies]
     tied: tuple[int, int]
     warnings: tuple[str, ...]
+    tables: tuple[ScoreTable, ScoreTable]
+    sampling: Sampling
+    shown: Pairs
+
+    @property
+    def _boards(self) -> dict[str, ScoreTable]:
+        return dict(zip("ab", self.tables, strict=True))
+
+    @cached_property
+    def compared(self) -> dict[str, Comparison]:
+        """The systems of each leaderboard with topics, in pairs."""
+        tested = {name: one for name, one in self._boards.items() if len(one.topics) >= 2 and len(one.systems) >= 2}
+        return {name: compare_systems(one, self.sampling) for name, one in tested.items()}
+
+    @property
+    def alone(self) -> dict[str, Sequence[str]]:
+        """The systems that only one leaderboard has."""
+        return {"a": self.only_first, "b": self.only_second}
+
+    @property
+    def notes(self) -> list[str]:
+        """What makes the correlations uncertain."""
+        gaps = {one.name: len(one.missing()) for one in self.tables if one.missing()}
+        about = "systems lack topics that others have; their scores are means over the topics they have."
+        return [*self.warnings, *(f"{name}: {count} {about}" for name, count in gaps.items())]
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {
+            "n": len(self.systems),
+            **self.over_systems,
+            "random_ties": self.random_ties,
+            "tied": dict(zip("ab", self.tied, strict=True)),
+            "interval": self.sampling.level,
+            "interval_over": "systems",
+            "over_topics": self.over_topics,
+            "over_systems_and_topics": self.over_both,
+            **{f"only_in_{which}": one for which, one in self.alone.items()},
+            **{which: self._board(which) for which in self._boards},
+            "warnings": self.notes,
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        over = {
+            "systems resampled": self.over_systems,
+            "topics resampled": self.over_topics,
+            "systems and topics resampled": self.over_both,
+        }
+        lines = [f"{len(self.systems)} systems in both; {self.sampling.level:.0%} intervals"]
+        for title, part in over.items():
+            if part is not None:
+                lines += [title, *(f"  {name:<9} {interval_text(part[name])}" for name in PRINTED)]
+        if sum(self.tied):
+            lines.append(f"ties broken at random ({self.tied[0]} systems tied in A, {self.tied[1]} in B)")
+            for name, one in self.random_ties.items():
+                lines.append(f"  {name:<9} {interval_text(one.mean)}, standard deviation {one.sd:.3f}")
+        for which, table in self._boards.items():
+            some = self.alone[which]
+            lines += [f"only in {which.upper()}: {len(some)} systems: {shortened(some)}"] if some else []
+            lines += [f"{table.name}: left out {one}" for one in table.left_out]
+            lines += self.compared[which].lines(self.shown) if which in self.compared else []
+        return [*lines, *self.notes]
+
+    def _board(self, which: str) -> dict[str, Any]:
+        """One leaderboard by itself, the best first; its systems are compared only where it has topics."""
+        table, compared = self._boards[which], self.compared.get(which)
+        ranked = sorted(zip(table.systems, map(float, table.means), strict=True), key=lambda one: -one[1])
+        untested = {"pairs": [], "best": {}, "sentence": f"{table.name}: without topics no systems can be tested."}
+        return {
+            "file": table.name,
+            "scores": dict(ranked),
+            "n_topics": len(table.topics),
+            "missing_topics": table.missing(),
+            "left_out": table.left_out,
+            **(untested if compared is None else compared.record()),
+        }
 
 
-def correlate(first: ScoreTable, second: ScoreTable, sampling: Sampling = SAMPLING) -> Correlations:
+def correlate(
+    first: ScoreTable, second: ScoreTable, sampling: Sampling = SAMPLING, shown: Pairs = "neighbours"
+) -> Correlations:
     """Compare two leaderboards; tau_AP takes `first` as the truth.
 
     Raises `ValueError` when fewer than two systems are in both.
@@ -86,6 +172,9 @@ def correlate(first: ScoreTable, second: ScoreTable, sampling: Sampling = SAMPLI
         {name: _random_ties(name, x, y, sampling) for name in RANDOM_TIES},
         (_tied(x), _tied(y)),
         tuple(_warnings(x, y, found)),
+        (first, second),
+        sampling,
+        shown,
     )
 
 

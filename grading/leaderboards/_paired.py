@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from examcore import BOOTSTRAP_DRAWS, IntervalEstimate, percentile_interval
+from grading._printing import noted, signed, table_lines
 from grading._records import SAMPLING, Sampling, SystemScores
 from grading.formats._score_tables import ScoreTable, table_of
 
@@ -24,6 +25,8 @@ POWER = 0.8
 """The usual probability of finding a difference that exists (Cohen 1988)."""
 
 Floats = NDArray[np.float64]
+Pairs = Literal["neighbours", "all"]
+"""The pairs of systems that are printed."""
 
 
 class SystemPair(NamedTuple):
@@ -46,9 +49,9 @@ class SystemPair(NamedTuple):
         """Whether the adjusted p is below .05."""
         return bool(self.p_adjusted < ALPHA)
 
-    def as_dict(self) -> dict[str, object]:
+    def record(self) -> dict[str, object]:
         """The fields and `told_apart`, for JSON."""
-        return {**self._asdict(), "difference": self.difference.as_dict(), "told_apart": self.told_apart}
+        return {**self._asdict(), "told_apart": self.told_apart}
 
 
 class Standing(NamedTuple):
@@ -62,6 +65,7 @@ class Standing(NamedTuple):
 class Comparison(NamedTuple):
     """All pairs of a table's systems, and each system's probability of being the best over resampled topics."""
 
+    name: str
     pairs: tuple[SystemPair, ...]
     best: dict[str, float]
 
@@ -69,6 +73,65 @@ class Comparison(NamedTuple):
     def significant(self) -> list[SystemPair]:
         """The pairs whose adjusted p is below .05."""
         return [pair for pair in self.pairs if pair.told_apart]
+
+    @property
+    def sentence(self) -> str:
+        """Which pairs of systems differ."""
+        topics = sorted({pair.n for pair in self.pairs})
+        over = f"over {topics[0]} topics" if len(topics) == 1 else f"over {topics[0]} to {topics[-1]} topics"
+        known = [pair.p_adjusted for pair in self.pairs if np.isfinite(pair.p_adjusted)]
+        if not known:
+            return f"{self.name}: no pair of systems shares two topics, so nothing can be said of their differences."
+        if not self.significant:
+            return (
+                f"{self.name}: the {len(self.best)} systems cannot be told apart {over} "
+                f"(smallest adjusted {p_in_words(min(known))} of {len(self.pairs)} pairs, level {ALPHA:.2f})."
+            )
+        shown = "; ".join(f"{_ordered(pair)} ({p_in_words(pair.p_adjusted)})" for pair in self.significant[:5])
+        more = f"; and {len(self.significant) - 5} more" if len(self.significant) > 5 else ""
+        differ = f"{len(self.significant)} of {len(self.pairs)} pairs differ"
+        return f"{self.name}: {differ} {over} (p adjusted): {shown}{more}."
+
+    def record(self) -> dict[str, Any]:
+        """The comparison as JSON types, with a sentence on what it says."""
+        return {"pairs": self.pairs, "best": self.best, "sentence": self.sentence}
+
+    def lines(self, shown: Pairs) -> list[str]:
+        """The sentence on all pairs, and each of them where that is wanted."""
+        if shown == "all":
+            return [self.sentence, *(f"  {line}" for line in pair_lines(self.pairs, shown))]
+        return [f"{self.sentence} Each difference: --pairs all." if len(self.pairs) > 1 else self.sentence]
+
+
+class Ranking(NamedTuple):
+    """Systems by their means, the best first, and in pairs where two have scores; `scores` are those of each topic.
+
+    `notes` are sentences on what the scores rest on, `shown` the pairs that are printed.
+    """
+
+    scores: SystemScores
+    standings: list[Standing]
+    comparison: Comparison | None
+    notes: Sequence[str] = ()
+    shown: Pairs = "neighbours"
+
+    @property
+    def means(self) -> dict[str, IntervalEstimate]:
+        """Each system's mean, the best first."""
+        return {one.system: one.score for one in self.standings}
+
+    @property
+    def pairs(self) -> tuple[SystemPair, ...]:
+        """Every pair of systems with scores, the better one first."""
+        return () if self.comparison is None else self.comparison.pairs
+
+    def record(self) -> dict[str, Any]:
+        """The pairs and the notes, which end the record of a result."""
+        return {"pairs": self.pairs, "warnings": self.notes}
+
+    def lines(self, columns: Mapping[str, Mapping[str, object]], first: str = "system") -> list[str]:
+        """A table of the systems as `table_lines`, the pairs to show, and the notes."""
+        return [*table_lines(first, columns), *pair_lines(self.pairs, self.shown), *noted(self.notes)]
 
 
 def standings(table: SystemScores, sampling: Sampling = SAMPLING) -> list[Standing]:
@@ -81,13 +144,21 @@ def standings(table: SystemScores, sampling: Sampling = SAMPLING) -> list[Standi
     return sorted(found, key=lambda one: -np.inf if np.isnan(one.score.estimate) else one.score.estimate, reverse=True)
 
 
+def ranking(
+    table: SystemScores, sampling: Sampling = SAMPLING, notes: Sequence[str] = (), shown: Pairs = "neighbours"
+) -> Ranking:
+    """The systems in order, and compared over the topics that both of a pair have."""
+    ordered = standings(table, sampling)
+    scores = {one.system: table[one.system] for one in ordered}
+    cells = {(system, topic): score for system, each in scores.items() for topic, score in each.items()}
+    several = len({system for system, _ in cells}) > 1
+    compared = compare_systems(table_of(cells), sampling) if several else None
+    return Ranking(scores, ordered, compared, notes, shown)
+
+
 def differences(table: SystemScores, sampling: Sampling = SAMPLING) -> list[SystemPair]:
     """Compare every pair of systems that have scores over the topics both have, the better system first."""
-    order = [one.system for one in standings(table, sampling._replace(draws=0)) if table[one.system]]
-    if len(order) < 2:
-        return []
-    cells = {(system, topic): score for system in order for topic, score in table[system].items()}
-    return list(compare_systems(table_of(cells), sampling).pairs)
+    return list(ranking(table, sampling).pairs)
 
 
 def compare_systems(
@@ -112,7 +183,7 @@ def compare_systems(
         )
         for at, (one, two) in enumerate(zip(first, second, strict=True))
     )
-    return Comparison(pairs, probability_best(table, draws=sampling.draws, seed=sampling.seed))
+    return Comparison(table.name, pairs, probability_best(table, draws=sampling.draws, seed=sampling.seed))
 
 
 def sign_flip(differences: Floats, permutations: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -170,23 +241,19 @@ def counted_means(values: Floats, counts: Floats) -> Floats:
     return means
 
 
-def in_words(comparison: Comparison, what: str) -> str:
-    """One sentence on which pairs of a table's systems differ."""
-    pairs, significant = comparison.pairs, comparison.significant
-    systems = len(comparison.best)
-    topics = sorted({pair.n for pair in pairs})
-    over = f"over {topics[0]} topics" if len(topics) == 1 else f"over {topics[0]} to {topics[-1]} topics"
-    known = [pair.p_adjusted for pair in pairs if np.isfinite(pair.p_adjusted)]
-    if not known:
-        return f"{what}: no pair of systems shares two topics, so nothing can be said of their differences."
-    if not significant:
-        return (
-            f"{what}: the {systems} systems cannot be told apart {over} "
-            f"(smallest adjusted {p_in_words(min(known))} of {len(pairs)} pairs, level {ALPHA:.2f})."
-        )
-    shown = "; ".join(f"{_ordered(pair)} ({p_in_words(pair.p_adjusted)})" for pair in significant[:5])
-    more = f"; and {len(significant) - 5} more" if len(significant) > 5 else ""
-    return f"{what}: {len(significant)} of {len(pairs)} pairs differ {over} (p adjusted): {shown}{more}."
+def pair_lines(pairs: Sequence[SystemPair], shown: Pairs = "neighbours") -> list[str]:
+    """Sentences on the systems next to each other, or on all pairs; `pairs` are the best first."""
+    first = {pair.first: pair for pair in reversed(pairs)}
+    chosen = pairs if shown == "all" else [pair for pair in pairs if first[pair.first] is pair]
+    lines = [
+        f"{one.first} - {one.second}: {signed(one.difference)}"
+        f"{'' if one.told_apart else ', not told apart'} (adjusted {p_in_words(one.p_adjusted)})"
+        for one in chosen
+        if not np.isnan(one.difference).any()
+    ]
+    if len(chosen) == len(pairs):
+        return lines
+    return [f"systems next to each other, {len(lines)} of {len(pairs)} pairs (all with --pairs all):", *lines]
 
 
 def p_in_words(p: float) -> str:

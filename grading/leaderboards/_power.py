@@ -11,6 +11,7 @@ import itertools
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,10 @@ from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 from examcore import IntervalEstimate
+from examcore.console import interval_text
+from grading._file_rows import read_rows
 from grading._records import Sampling
+from grading.formats._score_tables import QUESTION, SCORE, SYSTEM, TOPIC, cells_of
 
 MOST = 10_000_000
 """More topics than this are not practical: the number is infinite."""
@@ -74,6 +78,64 @@ class Need(NamedTuple):
     topics: IntervalEstimate
     by_questions: dict[int, float]
     detectable: float
+
+    def lines(self, *, own_gap: bool) -> list[str]:
+        """The need for a reader; `own_gap` says that the gap is the pilot's own."""
+        gap = f"gap {self.gap:.4g}" + (", the pilot's own" if own_gap else "")
+        lines = [f"{self.first} and {self.second}: pilot's difference {interval_text(self.observed)}; {gap}"]
+        if math.isnan(self.detectable):
+            return [*lines, f"  no number can be told: the {self.n_topics} topics all have the same difference"]
+        number, *ends = self.topics
+        shown = ", ".join(f"{end:.0f}" if math.isfinite(end) else "no end" for end in ends)
+        lines.append(f"  {_count(number)} topics [{shown}]")
+        if self.by_questions:
+            each = ", ".join(f"{_count(topics)} x {number}" for number, topics in self.by_questions.items())
+            lines.append(f"  topics x questions on each: {each}")
+        least = f"a gap of {self.detectable:.4g}" if math.isfinite(self.detectable) else "no gap"
+        return [*lines, f"  the pilot's {self.n_topics} topics find {least}"]
+
+
+class PilotNeeds(NamedTuple):
+    """What each pair of a pilot's systems needs; `gap` is None for the pilot's own."""
+
+    power: float
+    alpha: float
+    alpha_per_pair: float
+    gap: float | None
+    interval: float
+    pairs: Sequence[Need]
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        head = (
+            f"topics needed to find a gap with power {self.power:g}, two-sided paired t test at "
+            f"{self.alpha_per_pair:.4g} ({self.interval:.0%} intervals)"
+        )
+        own = "A pilot's own gap is a noisy guess, too large where it was picked for being large: name the --gap."
+        each = (line for one in self.pairs for line in one.lines(own_gap=self.gap is None))
+        return [head, *each, *([own] if self.gap is None else [])]
+
+
+def read_pilot(path: Path) -> Scores:
+    """The scores of a table `system,topic,score`, and question if any; `ValueError` for fewer than two systems."""
+    rows = read_rows(path, {**SYSTEM, **TOPIC, **SCORE}, QUESTION)
+    by_question = "question" in rows[0].fields
+    cells = cells_of(rows, ("system", "topic", "question") if by_question else ("system", "topic"), "score")
+    scores = {(key[0], key[1], key[2] if by_question else ""): score for key, score in cells.items()}
+    systems = len({system for system, _, _ in scores})
+    if systems < 2:
+        raise ValueError(f"{path}: has {systems} system; wanted at least 2 to be told apart")
+    return scores
+
+
+def pilot_needs(scores: Scores, plan: Plan, pairs: Sequence[tuple[str, str]]) -> PilotNeeds:
+    """What `pairs` of systems need, or every pair; the level `alpha` of the plan is divided by their number."""
+    if not 0 < plan.alpha < 1:
+        raise ValueError(f"alpha: {plan.alpha:g}; wanted a share between 0 and 1")
+    systems = len({system for system, _, _ in scores})
+    each = plan.alpha / (len(pairs) or systems * (systems - 1) // 2)
+    found = needs(scores, plan._replace(alpha=each), pairs or None)
+    return PilotNeeds(plan.power, plan.alpha, each, plan.gap, plan.sampling.level, found)
 
 
 def needs(scores: Scores, plan: Plan, pairs: Sequence[tuple[str, str]] | None = None) -> list[Need]:
@@ -151,6 +213,10 @@ def variances(found: PairMoments) -> tuple[float, float]:
     between = float(found.questions @ np.square(found.mean - grand) / (topics - 1))
     typical = (total - float(np.square(found.questions).sum()) / total) / (topics - 1)
     return max(0.0, (between - within) / typical), within
+
+
+def _count(topics: float) -> str:
+    return f"{topics:.0f}" if math.isfinite(topics) else "no number of"
 
 
 def _need(scores: Scores, pair: tuple[str, str], plan: Plan) -> Need:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from examcore import IntervalEstimate, in_batches, kendall, percentile_interval
+from examcore.console import interval_text
 from grading._file_rows import read_rows
 from grading._records import SAMPLING, Sampling
 from grading.formats._grades import SUPPORT
@@ -62,16 +63,36 @@ class LeftOut(NamedTuple):
 class Reusability(NamedTuple):
     """Every system left out; `tau` and `displacement` (ranks moved by the system left out) are means over them.
 
-    `not_graded` counts the missing grades of a bank, which count 0.
+    `not_graded` counts the missing grades of a bank, which count 0; grades from `threshold` on counted 1, if there is
+    one.
     """
 
     kind: Kind
+    n_systems: int
     n_units: int
     n_topics: int
-    left_out: tuple[LeftOut, ...]
+    not_graded: int
+    threshold: float | None
     tau: IntervalEstimate
     displacement: IntervalEstimate
-    not_graded: int
+    interval: float
+    systems: tuple[LeftOut, ...]
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        what = "questions" if self.kind == "bank" else "passages"
+        width = max(len(one.system) for one in self.systems)
+        lines = [
+            f"a {self.kind} of {self.n_units} {what}, {self.n_topics} topics; each of {self.n_systems} "
+            f"systems left out in turn, {self.interval:.0%} intervals over topics"
+        ]
+        for one in self.systems:
+            change = f"change {interval_text(one.change)}  rank {one.rank:g} -> {one.rank_without:g}"
+            lines.append(f"{one.system:<{width}}  {one.unique} {what} its own  {change}  tau {interval_text(one.tau)}")
+        if self.not_graded:
+            lines.append(f"{self.not_graded} questions of systems have no grade and count 0")
+        tau, moved = interval_text(self.tau), interval_text(self.displacement)
+        return [*lines, f"Kendall's tau, mean {tau}; ranks moved, mean {moved}"]
 
 
 def read_contributions(path: str | Path) -> Contributions:
@@ -123,11 +144,12 @@ def at_least(data: Contributions, tau: float) -> Contributions:
     return data._replace(grades=np.where(np.isnan(data.grades), np.nan, data.grades >= tau))
 
 
-def leave_one_out(data: Contributions, sampling: Sampling = SAMPLING) -> Reusability:
-    """Score every system without its own contribution; intervals resample topics.
+def leave_one_out(data: Contributions, sampling: Sampling = SAMPLING, threshold: float | None = None) -> Reusability:
+    """Score every system without its own contribution, by `at_least` a threshold if there is one.
 
-    Raises `ValueError` for fewer than 3 systems.
+    Intervals resample topics. Raises `ValueError` for fewer than 3 systems.
     """
+    data = data if threshold is None else at_least(data, threshold)
     if len(data.systems) < 3:
         raise ValueError(f"contributions: of {len(data.systems)} systems; wanted at least 3 to be ranked without one")
     topics = len(data.topics)
@@ -154,12 +176,15 @@ def leave_one_out(data: Contributions, sampling: Sampling = SAMPLING) -> Reusabi
         moves.append(np.abs(ranks_without - ranks)[:, at])
     return Reusability(
         data.kind,
+        len(data.systems),
         len(data.topic_of),
         topics,
-        tuple(systems),
+        int(np.isnan(data.grades).sum()) if data.kind == "bank" else 0,
+        threshold,
         _estimate(np.mean(taus, axis=0), sampling.level),
         _estimate(np.mean(moves, axis=0), sampling.level),
-        int(np.isnan(data.grades).sum()) if data.kind == "bank" else 0,
+        sampling.level,
+        tuple(systems),
     )
 
 

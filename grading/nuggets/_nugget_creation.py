@@ -11,16 +11,21 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from examcore import NoReply, ReportProgress, normalized
+from examcore import ModelUsage, NoReply, ReportProgress, normalized, unreported
+from grading._printing import counted_notes, shortened
 from grading._similarity import similarity, words
 from grading.graders._assessor import CachedAssessor, PassagePrompt
+from grading.graders._graders import shown_replies
+from grading.graders._reply_parsing import OPENING
 from grading.nuggets._nugget_labels import NuggetsToLabel, label_nuggets
 from grading.nuggets._nugget_prompts import (
+    CREATION_VERSION,
     FACT_TOKENS,
     IMPORTANCE_LABELS,
-    OPENING,
+    IMPORTANCE_VERSION,
     creation_prompt,
     importance_prompt,
     listed_passages,
@@ -74,6 +79,67 @@ class TopicNuggets:
     lost: str = ""
 
 
+@dataclass(frozen=True)
+class CreationResult:
+    """The nuggets that a model made of each topic, what could not be read, and what it cost; `out` has the nuggets."""
+
+    out: Path
+    model: str
+    topics: Sequence[TopicNuggets]
+    usage: ModelUsage
+
+    @property
+    def written(self) -> list[TopicNuggets]:
+        """The topics that got all their replies."""
+        return [one for one in self.topics if not one.lost]
+
+    @property
+    def unread(self) -> list[str]:
+        """The replies that could not be read, or not whole."""
+        return [reply for one in self.topics for reply in one.unread]
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        nuggets = [each for one in self.written for each in one.nuggets]
+        return {
+            "out": self.out,
+            "model": self.model,
+            "prompts": [CREATION_VERSION, IMPORTANCE_VERSION],
+            "topics": len(self.written),
+            "passages": sum(len(one.source.passages) for one in self.written),
+            "n": len(nuggets),
+            "importance": dict(Counter(one.importance for one in nuggets)),
+            "importance_unread": sum(not one.read for one in nuggets),
+            "passages_unread": sum(one.unread_passages for one in self.written),
+            "duplicates": sum(one.duplicates for one in self.written),
+            "cut_characters": sum(one.cut for one in self.written),
+            "without_nuggets": [one.source.topic for one in self.written if not one.nuggets],
+            "unread_replies": len(self.unread),
+            "unread_examples": shown_replies(self.unread),
+            "no_reply": sum(bool(one.lost) for one in self.topics),
+            "usage": self.usage,
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        told = self.record()
+        counts = ", ".join(f"{count} {name}" for name, count in told["importance"].items()) or "none"
+        lines = [
+            f"{self.out}: {told['n']} nuggets ({counts}) of {told['topics']} topics by {self.model}, "
+            f"from {told['passages']} passages"
+        ]
+        without = told["without_nuggets"]
+        said = {
+            "nuggets said what another says and were left out": told["duplicates"],
+            "replies could not be read, or lacked labels; these parts were asked again": told["unread_replies"],
+            "passages are in batches of which no list could be read": told["passages_unread"],
+            "nuggets are okay because no label of importance could be read": told["importance_unread"],
+            "characters of passages were beyond what the model reads": told["cut_characters"],
+            f"topics have no nugget: {shortened(without)}": len(without),
+        }
+        return lines + counted_notes(said)
+
+
 class CreationLimits(NamedTuple):
     """How many passages are read together, and how many nuggets a topic has at most."""
 
@@ -106,7 +172,7 @@ def grow_nuggets(
     asking: CachedAssessor,
     topics: Sequence[TopicPassages],
     limits: CreationLimits = LIMITS,
-    report: ReportProgress | None = None,
+    report: ReportProgress = unreported,
 ) -> list[TopicNuggets]:
     """Grow the nuggets of every topic, without their importance; the topics' batches are asked side by side."""
     found = [TopicNuggets(one) for one in topics]
@@ -120,12 +186,11 @@ def grow_nuggets(
         ]
         _read_passages(asking, batches, limits.most)
         done += len(batches)
-        if report is not None:
-            report(done, total)
+        report(done, total)
     return found
 
 
-def weigh_nuggets(asking: CachedAssessor, topics: Sequence[TopicNuggets], report: ReportProgress | None = None) -> None:
+def weigh_nuggets(asking: CachedAssessor, topics: Sequence[TopicNuggets], report: ReportProgress = unreported) -> None:
     """Label the nuggets of every topic vital or okay."""
     grown = [one for one in topics if not one.lost]
     requests = [
@@ -172,6 +237,13 @@ def _revise(asking: CachedAssessor, batches: Sequence[_PassageBatch], most: int)
         topic.duplicates += len(texts) - len(kept)
         topic.texts = kept[:most]
     return unread
+
+
+def nugget_line(topic: TopicNuggets) -> dict[str, object]:
+    """A topic as nuggetizer writes it, the vital nuggets first."""
+    ordered = sorted(topic.nuggets, key=lambda one: one.importance != "vital")
+    nuggets = [{"text": one.text, "importance": one.importance} for one in ordered]
+    return {"query": topic.source.query, "qid": topic.source.topic, "nuggets": nuggets}
 
 
 def distinct_nuggets(texts: Sequence[str]) -> list[str]:

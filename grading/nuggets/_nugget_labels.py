@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from examcore import NoReply, Prompt, ReportProgress
+from examcore import NoReply, Prompt, ReportProgress, unreported
 from grading.graders._assessor import CachedAssessor, PassagePrompt
-from grading.nuggets._nugget_prompts import LABEL_TOKENS, OPENING, parse_labels
+from grading.graders._reply_parsing import OPENING
+from grading.nuggets._nugget_prompts import LABEL_TOKENS, parse_labels
 
 BATCH = 10
 """Nuggets that are asked about together, as in TREC RAG 2024."""
@@ -51,7 +52,7 @@ def label_nuggets(
     asking: CachedAssessor,
     requests: Sequence[NuggetsToLabel],
     known: Mapping[str, str],
-    report: ReportProgress | None = None,
+    report: ReportProgress = unreported,
 ) -> list[NuggetLabels]:
     """The labels of each request's nuggets; `known` leads from what a model may write to the labels."""
     found = [NuggetLabels([None] * len(one.nuggets)) for one in requests]
@@ -78,7 +79,7 @@ def _ask(
     batches: Sequence[_LabelBatch],
     known: Mapping[str, str],
     found: Sequence[NuggetLabels],
-    report: ReportProgress | None,
+    report: ReportProgress,
 ) -> None:
     """Ask about some batches, and enter what is read into `found`."""
     replies = asking.replies(_asked(requests[one.request], one.places) for one in batches)
@@ -93,8 +94,7 @@ def _ask(
                 one.labels[batch.places[place]] = label
             if len(labels) < len(batch.places):
                 one.unread.append(reply.text)
-        if report is not None:
-            report(number, len(batches))
+        report(number, len(batches))
 
 
 def _asked(request: NuggetsToLabel, places: Sequence[int]) -> PassagePrompt:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from examcore import Prompt, repaired_json_object, unwrapped
-from grading.graders._reply_parsing import cleaned
+from grading.graders._reply_parsing import cleaned, json_list
 
 CREATION_VERSION = "nuggets-1"
 IMPORTANCE_VERSION = "importance-1"
@@ -36,8 +36,6 @@ LABEL_TOKENS = 12
 """Tokens of a fact's number and label in a reply, with the JSON around them."""
 FACT_TOKENS = 32
 """Tokens of a fact of some twelve words, with the JSON around it."""
-OPENING = 40
-"""Tokens of a reply before its first fact or label, for a polite sentence."""
 
 _CREATION = (
     "Keep a list of facts that a good answer to this query should state. Revise the list below with what the passages "
@@ -81,11 +79,6 @@ def assignment_prompt(query: str, answer: str, nuggets: Sequence[str]) -> Prompt
     )
 
 
-def quoted_answer(answer: str) -> str:
-    """An answer without the mark that ends it in a prompt."""
-    return answer.replace("</answer>", "").strip()
-
-
 def listed_passages(passages: Sequence[str]) -> str:
     """Passages as one numbered text."""
     return "\n\n".join(f"[{number}] {one.strip()}" for number, one in enumerate(passages, start=1))
@@ -93,7 +86,7 @@ def listed_passages(passages: Sequence[str]) -> str:
 
 def parse_nuggets(reply: str) -> list[str] | None:
     """The texts of the list in a reply, empty ones left out; None where there is no list of texts."""
-    found = _json_list(reply)
+    found = json_list(reply)
     if found is None:
         return None
     texts = [one.get("text", one.get("nugget")) if isinstance(one, dict) else one for one in found]
@@ -107,7 +100,7 @@ def parse_labels(reply: str, count: int, labels: Mapping[str, str]) -> dict[int,
 
     A list counts only where it has as many labels as there are facts.
     """
-    listed = _json_list(reply)
+    listed = json_list(reply)
     if listed is not None:
         pairs = list(enumerate(listed)) if len(listed) == count else []
     else:
@@ -116,16 +109,6 @@ def parse_labels(reply: str, count: int, labels: Mapping[str, str]) -> dict[int,
         pairs = [(int(name) - 1, one) for name, one in inner.items() if re.fullmatch(r"[0-9]{1,4}", name.strip())]
     known = {place: labels.get(_plain(one)) for place, one in pairs if 0 <= place < count}
     return {place: label for place, label in known.items() if label is not None}
-
-
-def _json_list(reply: str) -> list[object] | None:
-    """The list in a reply: under any name of an object, or alone."""
-    text = cleaned(reply)
-    bracket, brace = text.find("["), text.find("{")
-    if bracket >= 0 and (brace < 0 or bracket < brace):
-        text = f'{{"list": {text[bracket:]}}}'
-    found = repaired_json_object(text) or {}
-    return next((one for one in found.values() if isinstance(one, list)), None)
 
 
 def _plain(label: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -26,13 +26,14 @@ from grading.formats._common_parts import (
 from grading.formats._grades import ReadGrades, read_grades
 from grading.formats._passages import Passage, read_passages
 from grading.formats._report_files import is_reports
-from grading.formats._trec import Qrels, TrecRun, read_qrels, read_runs
+from grading.formats._trec import Qrels, TrecRun, listed_runs, read_qrels, read_runs
 from grading.graders._relevance_judges import RELEVANCE_JUDGES
 from grading.scores._cover import BUDGET, outside, require_tau
 
 RATING = 4.0
 """The tau of ratings from 0 to 5 where none is given, one that the paper reports; for other grades it is 1."""
 EVERYTHING = "any passage"
+WITHOUT_TEXTS = "No passages are known: questions are shown without the texts that answer them."
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
         bank=bank,
         texts={(one.query, one.id): one.text for one in pool},
         official=official,
-        notes=(*graded.notes, *notes, *told, *_texts_note(passages)),
+        notes=(*graded.notes, *notes, *told, *([] if passages else [WITHOUT_TEXTS])),
     )
 
 
@@ -220,33 +221,17 @@ def _systems(grades: Path, sources: Sources, pool: Sequence[Passage]) -> Systems
     rows = read_rows(grades, {})
     named = [(row.text("system"), row) for row in rows if row.present(("system",))]
     if named:
-        found = _ranked((who, row.text(row.present(QUERY) or ""), _passage_of(row)) for who, row in named)
+        found = listed_runs((who, row.text(row.present(QUERY) or ""), _passage_of(row)) for who, row in named)
         articles = all(_passage_of(row) == who for who, row in named)
         return Systems(found, sources.k, articles, grades.name)
     returned = [(one.system, one.query, one.id) for one in pool if one.system and one.query]
     if returned:
-        return Systems(_ranked(returned), sources.k, False, "the file of passages, in its order")
+        return Systems(listed_runs(returned), sources.k, False, "the file of passages, in its order")
     return Systems((), sources.k, False, "")
 
 
 def _passage_of(row: FileRow) -> str:
     return row.text(row.present(PASSAGE) or "passage")
-
-
-def _ranked(found: Iterable[tuple[str, str, str]]) -> tuple[TrecRun, ...]:
-    rankings: dict[str, dict[str, dict[str, None]]] = {}
-    for system, query, passage in found:
-        rankings.setdefault(system, {}).setdefault(query, {})[passage] = None
-    return tuple(
-        TrecRun(
-            name, {query: [(one, -float(place)) for place, one in enumerate(ids)] for query, ids in queries.items()}
-        )
-        for name, queries in rankings.items()
-    )
-
-
-def _texts_note(passages: Path | None) -> list[str]:
-    return [] if passages else ["No passages are known: questions are shown without the texts that answer them."]
 
 
 def default_tau(graded: ReadGrades, record: Mapping[str, Any]) -> float:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from examcore import Language, find_language, language_named, write_text
+from examcore import IntervalEstimate, Language, find_language, language_named, write_text
 from examcore.page import (
     clipped,
     installed_version,
@@ -19,10 +19,11 @@ from examcore.page import (
     plain_number,
     points,
 )
+from grading._printing import noted
 from grading.page import _background as background
 from grading.page._evidence import GradingEvidence, Sources, default_tau, gather
 from grading.page._questions import QuestionSummary, asked_questions
-from grading.page._scores import Board, board, name, names
+from grading.page._scores import board, name, names
 from grading.page._taus import shown_taus, tau_view
 from grading.page._verdict import caption, negated, verdict_view
 from grading.scores._thresholds import Choice, candidates, choose_by_passages
@@ -64,7 +65,32 @@ def _language(text: str) -> Language | None:
     return None if code is None else language_named(code)
 
 
-def write_grading_report(folder: Path, sources: Sources, command: str) -> dict[str, Any]:
+class PageResult(NamedTuple):
+    """The page's numbers: what tau was used, the systems, and how many questions they answer; `report` is the page."""
+
+    report: Path
+    tau: float
+    tau_held_out: Mapping[str, object] | None
+    k: int | None
+    best: str | None
+    systems: Mapping[str, IntervalEstimate]
+    told_apart_from_best: Sequence[str]
+    queries: int
+    questions: int
+    answered: int
+    dead: int
+    universal: int
+    redundant: int
+    grades: int
+    unparsed: int
+    warnings: Sequence[str]
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        return [str(self.report), *([f"best: {self.best}"] if self.best else []), *noted(self.warnings)]
+
+
+def write_grading_report(folder: Path, sources: Sources, command: str) -> PageResult:
     """Write `report.html` into a folder of `ragexam grade run`, and return its numbers.
 
     `command` is what the page says it was made by. Raises `ValueError` in one line when the folder has no grades, for a
@@ -103,7 +129,25 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> dict[s
     }
     path = evidence.folder / "report.html"
     write_text(path, [page_template("grading.page", "grading.html").render(view)])
-    return _result(path, evidence, used, choice, asked, verdict["warnings"])
+    return PageResult(
+        report=path,
+        tau=used.tau,
+        tau_held_out=None if choice is None else {"tau": choice.tau, "kappa": choice.held_out},
+        k=None if evidence.systems.articles else evidence.systems.k,
+        # Nobody is best where several share the first place, or where nobody answers anything.
+        best=used.leaders[0] if len(used.leaders) == 1 and used.best and used.best.score.estimate > 0 else None,
+        systems={one.system: one.score for one in used.ranked},
+        told_apart_from_best=[other for other, pair in used.against_best.items() if pair.told_apart],
+        queries=len(evidence.bank),
+        questions=len(asked),
+        answered=sum(one.passages > 0 for one in asked),
+        dead=sum(one.dead for one in asked),
+        universal=sum(one.universal for one in asked),
+        redundant=sum(bool(one.redundant) for one in asked),
+        grades=len(evidence.graded.grades),
+        unparsed=evidence.graded.unparsed,
+        warnings=verdict["warnings"],
+    )
 
 
 def _choice(evidence: GradingEvidence, sources: Sources) -> Choice | None:
@@ -136,33 +180,3 @@ def _subtitle(evidence: GradingEvidence, asked: list[QuestionSummary]) -> str:
         f"{len(asked)} questions of {len(evidence.bank)} queries, {len(evidence.graded.grades)} grades"
         f"{f', {systems} systems' if systems > 1 else ', 1 system' if systems else ''}"
     )
-
-
-def _result(
-    path: Path,
-    evidence: GradingEvidence,
-    used: Board,
-    choice: Choice | None,
-    asked: list[QuestionSummary],
-    warnings: list[str],
-) -> dict[str, Any]:
-    """The numbers for a program."""
-    return {
-        "report": str(path),
-        "tau": used.tau,
-        "tau_held_out": None if choice is None else {"tau": choice.tau, "kappa": choice.held_out.as_dict()},
-        "k": None if evidence.systems.articles else evidence.systems.k,
-        # Nobody is best where several share the first place, or where nobody answers anything.
-        "best": used.leaders[0] if len(used.leaders) == 1 and used.best and used.best.score.estimate > 0 else None,
-        "systems": {one.system: one.score.as_dict() for one in used.ranked},
-        "told_apart_from_best": [other for other, pair in used.against_best.items() if pair.told_apart],
-        "queries": len(evidence.bank),
-        "questions": len(asked),
-        "answered": sum(one.passages > 0 for one in asked),
-        "dead": sum(one.dead for one in asked),
-        "universal": sum(one.universal for one in asked),
-        "redundant": sum(bool(one.redundant) for one in asked),
-        "grades": len(evidence.graded.grades),
-        "unparsed": evidence.graded.unparsed,
-        "warnings": warnings,
-    }

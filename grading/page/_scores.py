@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from examcore import IntervalEstimate
 from examcore.page import clipped, joined
-from grading.formats._score_tables import table_of
-from grading.leaderboards._paired import Comparison, Standing, SystemPair, compare_systems, standings
+from grading.leaderboards._paired import Comparison, Standing, SystemPair, ranking, standings
 from grading.page._evidence import GradingEvidence
 from grading.scores._cover import Cover, cover
 
@@ -61,14 +60,9 @@ def board(evidence: GradingEvidence, tau: float) -> Board:
     every = evidence.everything
     longest = max(map(len, every.rankings.values()), default=1)
     everything = cover(evidence.graded, every, tau, max(longest, 1), questions)
-    ranked = standings({system: one.scores for system, one in covers.items()}, sampling)
+    found = ranking({system: one.scores for system, one in covers.items()}, sampling)
     reachable = standings({every.name: everything.scores}, sampling)[0].score
-    known = [one.system for one in ranked if covers[one.system].scores]
-    comparison = None
-    if len(known) > 1:
-        cells = {(one, query): score for one in known for query, score in covers[one].scores.items()}
-        comparison = compare_systems(table_of(cells), sampling)
-    return Board(tau, tuple(ranked), covers, comparison, everything, reachable)
+    return Board(tau, tuple(found.standings), covers, found.comparison, everything, reachable)
 
 
 def name(text: str) -> str:

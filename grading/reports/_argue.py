@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from grading._records import BankQuestion, Sentence, SystemReport
 from grading.formats._bank_files import by_query
@@ -65,6 +65,40 @@ class SentenceOutcome:
         """The outcome that all units share."""
         found = {one.outcome for one in self.units}
         return found.pop() if len(found) == 1 else None
+
+    @property
+    def numbered(self) -> str:
+        """`#3 +`; where each citation counts by itself and they differ, `#3 + #1 -`; `#? ?` without an outcome."""
+        if self.outcome is not None:
+            return f"#{self.outcome} {effect(self.outcome)}"
+        units = {unit.document: unit.outcome for unit in self.units}
+        each = [units[name] for name in dict(self.supported) if units.get(name) is not None]
+        return " ".join(f"#{found} {effect(found)}" for found in each) or "#? ?"
+
+    def record(self) -> dict[str, Any]:
+        """The sentence as JSON types."""
+        units = {unit.document: {"outcome": unit.outcome} for unit in self.units}
+        return {
+            "run": self.run,
+            "topic": self.topic,
+            "sentence": self.index,
+            "text": self.text,
+            "outcome": self.outcome,
+            "effect": effect(self.outcome),
+            "nuggets": list(dict.fromkeys(name for name, _ in self.stated)),
+            "citations": [
+                {"document": name, "supported": holds, **units.get(name, {})}
+                for name, holds in dict(self.supported).items()
+            ],
+            "why": self.why,
+        }
+
+
+def effect(outcome: int | None) -> str:
+    """`+` rewarded, `-` penalised, `0` ignored, `?` for no outcome or several."""
+    if outcome is None:
+        return "?"
+    return "+" if outcome in REWARDED else "0" if outcome in IGNORED else "-"
 
 
 Flow = Generator[list[Ask], list[Decision], SentenceOutcome]

@@ -10,7 +10,7 @@ import numpy as np
 
 from examcore import IntervalEstimate
 from grading._printing import aligned
-from grading.reports._argue import IGNORED, REWARDED, SentenceOutcome
+from grading.reports._argue import SentenceOutcome
 from grading.reports._argue_scores import MEASURES, ReportScore, RunScore
 from grading.reports._auto_argue import AutoArgueRun, auto_argue_lines
 
@@ -43,11 +43,11 @@ class ArgueResult:
         alone = self.runs[0].macro if len(self.runs) == 1 else {}
         return {
             **self.settings,
-            **{name: one.as_dict() for name, one in alone.items()},
-            "runs": [_run(one) for one in self.runs],
-            "reports": [_report(one) for one in self.scores],
-            "sentences": [_sentence(one) for one in self.judged],
-            **({"auto_argue": [one.record() for one in self.auto_argue]} if self.auto_argue else {}),
+            **alone,
+            "runs": self.runs,
+            "reports": self.scores,
+            "sentences": self.judged,
+            **({"auto_argue": self.auto_argue} if self.auto_argue else {}),
             "warnings": self._notes(),
         }
 
@@ -66,61 +66,6 @@ class ArgueResult:
 
     def _notes(self) -> list[str]:
         return [*self.warnings, *_remarks(self.runs)]
-
-
-def effect(outcome: int | None) -> str:
-    """`+` rewarded, `-` penalised, `0` ignored, `?` for no outcome or several."""
-    if outcome is None:
-        return "?"
-    return "+" if outcome in REWARDED else "0" if outcome in IGNORED else "-"
-
-
-def _run(one: RunScore) -> dict[str, Any]:
-    return {
-        "run": one.run,
-        "topics": len(one.topics),
-        "sentences": one.sentences,
-        "outcomes": {str(number): count for number, count in one.outcomes.items()},
-        "not_scored": one.unjudged,
-        "macro": {name: found.as_dict() for name, found in one.macro.items()},
-        "micro": {name: found.as_dict() for name, found in one.micro.items()},
-        "undefined": {name: list(topics) for name, topics in one.undefined.items() if topics},
-        "missing_topics": list(one.missing),
-    }
-
-
-def _report(one: ReportScore) -> dict[str, Any]:
-    return {
-        "run": one.run,
-        "topic": one.topic,
-        "sentences": one.sentences,
-        **{name: one.value(name) for name in MEASURES},
-        "outcomes": {str(number): count for number, count in one.outcomes.items()},
-        "not_scored": one.unjudged,
-        "nuggets": int(one.ratios["recall"][1]),
-        "nuggets_credited": list(one.credited),
-        "nuggets_partly": list(one.partly),
-        "counts": {name: list(pair) for name, pair in one.ratios.items()},
-    }
-
-
-def _sentence(one: SentenceOutcome) -> dict[str, Any]:
-    support = dict(one.supported)
-    units = {unit.document: unit.outcome for unit in one.units}
-    return {
-        "run": one.run,
-        "topic": one.topic,
-        "sentence": one.index,
-        "text": one.text,
-        "outcome": one.outcome,
-        "effect": effect(one.outcome),
-        "nuggets": list(dict.fromkeys(name for name, _ in one.stated)),
-        "citations": [
-            {"document": name, "supported": holds, **({"outcome": units[name]} if name in units else {})}
-            for name, holds in support.items()
-        ],
-        "why": one.why,
-    }
 
 
 def _remarks(runs: Sequence[RunScore]) -> list[str]:
@@ -165,17 +110,8 @@ def _report_lines(report: ReportScore, judged: Sequence[SentenceOutcome]) -> lis
     shown = ", ".join(f"{name} {_value(value)} ({part:g} of {whole:g})" for name, value, part, whole in ratios)
     head = f"run {report.run}, topic {report.topic}: {shown}, F1 {_value(report.value('f1'))}"
     own = [one for one in judged if (one.run, one.topic) == (report.run, report.topic)]
-    pairs = ((f"  {one.index:>3}  {_numbered(one)}  {_cut(one.text)}", f"           {one.why}") for one in own)
+    pairs = ((f"  {one.index:>3}  {one.numbered}  {_cut(one.text)}", f"           {one.why}") for one in own)
     return [head, *(line for pair in pairs for line in pair)]
-
-
-def _numbered(one: SentenceOutcome) -> str:
-    """`#3 +`; where each citation counts by itself and they differ, `#3 + #1 -`; `#? ?` without an outcome."""
-    if one.outcome is not None:
-        return f"#{one.outcome} {effect(one.outcome)}"
-    units = {unit.document: unit.outcome for unit in one.units}
-    each = [units[name] for name in dict(one.supported) if units.get(name) is not None]
-    return " ".join(f"#{found} {effect(found)}" for found in each) or "#? ?"
 
 
 def _value(value: float) -> str:

@@ -11,17 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from examcore import IntervalEstimate, bootstrap_of_sums
-from grading._records import SAMPLING, BankQuestion, Sampling, SystemReport
+from examcore import IntervalEstimate
+from grading._records import SAMPLING, BankQuestion, Floats, Sampling, SystemReport
 from grading.reports._argue import IGNORED, PENALISED, REWARDED, SentenceOutcome
 
-Floats = NDArray[np.float64]
 WEIGHTS = {"vital": 2.0, "okay": 1.0}
 """What a nugget weighs in `recall_weighted`."""
 RATIOS = ("precision", "recall", "recall_weighted", "sentence_support", "citation_support")
@@ -54,6 +52,21 @@ class ReportScore:
             return 0.0 if self.missing else float(f1(self.value("precision"), self.value("recall")))
         return float(quotients(np.array(self.ratios[measure])))
 
+    def record(self) -> dict[str, Any]:
+        """The scores as JSON types."""
+        return {
+            "run": self.run,
+            "topic": self.topic,
+            "sentences": self.sentences,
+            **{name: self.value(name) for name in MEASURES},
+            "outcomes": self.outcomes,
+            "not_scored": self.unjudged,
+            "nuggets": int(self.ratios["recall"][1]),
+            "nuggets_credited": self.credited,
+            "nuggets_partly": self.partly,
+            "counts": self.ratios,
+        }
+
 
 @dataclass(frozen=True)
 class RunScore:
@@ -73,6 +86,20 @@ class RunScore:
     undefined: Mapping[str, tuple[str, ...]]
     missing: tuple[str, ...]
     filled: bool
+
+    def record(self) -> dict[str, Any]:
+        """The scores as JSON types."""
+        return {
+            "run": self.run,
+            "topics": len(self.topics),
+            "sentences": self.sentences,
+            "outcomes": self.outcomes,
+            "not_scored": self.unjudged,
+            "macro": self.macro,
+            "micro": self.micro,
+            "undefined": {name: topics for name, topics in self.undefined.items() if topics},
+            "missing_topics": self.missing,
+        }
 
 
 def f1(precision: ArrayLike, recall: ArrayLike) -> Floats:
@@ -183,13 +210,7 @@ def _weight(nuggets: Sequence[BankQuestion]) -> float:
 def _over_topics(run: str, scores: Sequence[ReportScore], missing: tuple[str, ...], sampling: Sampling) -> RunScore:
     values = {name: np.array([one.value(name) for one in scores]) for name in MEASURES}
     counts = {name: np.array([one.ratios[name] for one in scores]) for name in RATIOS}
-    macro = {name: sampling.mean(found[~np.isnan(found)]) for name, found in values.items()}
-    of_sums = partial(bootstrap_of_sums, level=sampling.level, draws=sampling.draws, seed=sampling.seed)
-    micro = {name: of_sums(quotients, counts[name]) for name in RATIOS}
-    micro["f1"] = of_sums(
-        lambda sums: f1(quotients(sums[:, :2]), quotients(sums[:, 2:])),
-        np.hstack([counts["precision"], counts["recall"]]),
-    )
+    macro, micro = averages(values, counts, {"f1": ("precision", "recall")}, sampling)
     return RunScore(
         run=run,
         topics=tuple(one.topic for one in scores if not one.missing),
@@ -205,6 +226,21 @@ def _over_topics(run: str, scores: Sequence[ReportScore], missing: tuple[str, ..
         missing=missing,
         filled=any(one.missing for one in scores),
     )
+
+
+def averages(
+    values: Mapping[str, Floats], counts: Mapping[str, Floats], f1s: Mapping[str, tuple[str, str]], sampling: Sampling
+) -> tuple[dict[str, IntervalEstimate], dict[str, IntervalEstimate]]:
+    """Means of the reports' `values` `[n]` by measure, and the values of their summed `counts` `[n, 2]`.
+
+    `f1s` names two measures for each that is their harmonic mean; what is NaN takes no part in a mean.
+    """
+    macro = {name: sampling.mean(found[~np.isnan(found)]) for name, found in values.items()}
+    micro = {name: sampling.of_sums(quotients, found) for name, found in counts.items()}
+    for name, pair in f1s.items():
+        both = np.hstack([counts[one] for one in pair])
+        micro[name] = sampling.of_sums(lambda sums: f1(quotients(sums[:, :2]), quotients(sums[:, 2:])), both)
+    return macro, micro
 
 
 def quotients(sums: Floats) -> Floats:

@@ -9,19 +9,18 @@ weighted one vital nuggets count 2, okay ones 1. `f1` is their harmonic mean. `c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from examcore import IntervalEstimate, bootstrap_of_sums
+from examcore import IntervalEstimate
 from grading._printing import aligned
 from grading._records import SAMPLING, BankQuestion, Sampling, SystemReport
 from grading.formats._auto_argue_files import AutoArgueJudgments, SentenceJudgments
 from grading.formats._bank_files import by_query
-from grading.reports._argue_scores import WEIGHTS, Floats, f1, quotients
+from grading.reports._argue_scores import WEIGHTS, averages, f1, quotients
 from grading.reports._judging_material import Ask, Decision, ReportMaterial
 
 RATIOS = {
@@ -90,8 +89,8 @@ class AutoArgueRun:
         """The run as `--json` prints it."""
         return {
             "run": self.run,
-            "macro": {name: one.as_dict() for name, one in self.macro.items()},
-            "micro": {name: one.as_dict() for name, one in self.micro.items()},
+            "macro": self.macro,
+            "micro": self.micro,
             "character_count_median": float(np.median([one.counts["character_count"] for one in self.reports])),
             "character_count_max": max(one.counts["character_count"] for one in self.reports),
             "reports": [
@@ -169,21 +168,9 @@ def _answered(nugget: BankQuestion, answers: frozenset[str], stated: set[tuple[s
 
 def _run(name: str, reports: Sequence[AutoArgueReport], sampling: Sampling) -> AutoArgueRun:
     values = {measure: np.array([one.value(measure) for one in reports]) for measure in (*RATIOS, *F1)}
-    macro = {measure: sampling.mean(found[~np.isnan(found)]) for measure, found in values.items()}
-    return AutoArgueRun(name, tuple(reports), macro, dict(_summed(reports, sampling)))
-
-
-def _summed(reports: Sequence[AutoArgueReport], sampling: Sampling) -> Iterator[tuple[str, IntervalEstimate]]:
-    of_sums = partial(bootstrap_of_sums, level=sampling.level, draws=sampling.draws, seed=sampling.seed)
-    pairs = {
+    counts = {
         measure: np.array([[one.counts[part] for part in parts] for one in reports])
         for measure, parts in RATIOS.items()
     }
-    for measure, counts in pairs.items():
-        yield measure, of_sums(quotients, counts)
-    for measure, coverage in F1.items():
-        yield measure, of_sums(_f1_of_sums, np.hstack([pairs["sentence_support"], pairs[coverage]]))
-
-
-def _f1_of_sums(sums: Floats) -> Floats:
-    return f1(quotients(sums[..., :2]), quotients(sums[..., 2:]))
+    pairs = {measure: ("sentence_support", coverage) for measure, coverage in F1.items()}
+    return AutoArgueRun(name, tuple(reports), *averages(values, counts, pairs, sampling))

@@ -12,12 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from examcore import IntervalEstimate, shown_json
 from grading._file_rows import QUERY, read_rows
+from grading._printing import few, named
 from grading._records import SAMPLING, Bank, Sampling
+from grading.leaderboards._paired import Pairs, Ranking, ranking
 
 Right = Mapping[str, Mapping[str, bool | None]]
 """Query -> question -> whether the article's answer is right; None or absent if unanswered."""
@@ -48,6 +51,24 @@ def exam_score(system: str, right: Right, bank: Bank) -> ExamScore:
         right[query].get(name) is None for query, questions in bank.items() if query in right for name in questions
     )
     return ExamScore(system, scores, tuple(query for query in bank if query not in right), unanswered)
+
+
+@dataclass(frozen=True)
+class RougeScores:
+    """Systems by ROUGE-1 F1 against `queries` gold articles."""
+
+    queries: int
+    ranking: Ranking
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        found = self.ranking
+        systems = {name: {"rouge_1_f1": one, "per_query": found.scores[name]} for name, one in found.means.items()}
+        return {"queries": self.queries, "systems": systems, **found.record()}
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        return self.ranking.lines({"ROUGE-1 F1": self.ranking.means})
 
 
 def n_exam(scores: Mapping[str, float], gold: Mapping[str, float], sampling: Sampling = SAMPLING) -> IntervalEstimate:
@@ -82,6 +103,34 @@ def words(text: str) -> list[str]:
 def rouge_scores(articles: Mapping[str, str], gold: Mapping[str, str]) -> dict[str, float]:
     """ROUGE-1 F1 of a system's articles for every query of the gold articles; 0 for one that it skips."""
     return {query: rouge_1_f1(articles.get(query, ""), text) for query, text in gold.items()}
+
+
+def rouge(articles: Path, gold: Path, sampling: Sampling, shown: Pairs = "neighbours") -> RougeScores:
+    """The systems of a file of articles against the gold articles of another; one that a system skips counts 0.
+
+    Raises `ValueError` for gold articles of several systems, and for a system without an article on any of their
+    queries.
+    """
+    systems, texts = read_articles(articles), read_articles(gold)
+    if len(texts) > 1:
+        raise ValueError(f"{gold}: articles of {len(texts)} systems; wanted one gold article per query")
+    (wanted,) = texts.values()
+    if not any(query in wanted for found in systems.values() for query in found):
+        raise ValueError(f"{articles}: no query of it is in {gold}; wanted common queries")
+    for name, found in systems.items():
+        if not found.keys() & wanted.keys():
+            raise ValueError(
+                f"{articles}: system {name!r} has no query of {gold}; wanted some, such as {next(iter(wanted))!r}"
+            )
+    empty = [query for query, score in rouge_scores(wanted, wanted).items() if math.isnan(score)]
+    notes = named("Gold articles without words: no score, left out of the mean", empty)
+    for name, found in systems.items():
+        notes += named(f"Queries that {name} skips, counted 0", (one for one in wanted if one not in found))
+        strange = (one for one in found if one not in wanted)
+        notes += named(f"Articles of {name} without a gold article, which take no part", strange)
+    notes += few(len(wanted), "queries")
+    table = {name: rouge_scores(found, wanted) for name, found in systems.items()}
+    return RougeScores(len(wanted), ranking(table, sampling, notes, shown))
 
 
 def read_articles(path: str | Path) -> dict[str, dict[str, str]]:

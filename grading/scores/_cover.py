@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from grading._printing import named, noted
 from grading._records import Bank
 from grading.formats._grades import ReadGrades, parsed
-from grading.formats._trec import TrecRun
+from grading.formats._trec import Qrels, TrecRun, qrels_lines
 
 BUDGET = 20
 """Passages that count per query (section 4.3.1)."""
@@ -63,6 +65,30 @@ class Labels(NamedTuple):
     unlabelled: tuple[tuple[str, str], ...]
 
 
+class LabelledPassages(NamedTuple):
+    """The labels of graded passages, as qrels with `tau` or as they are; `out` is the file that has them, if any."""
+
+    tau: float | None
+    n: int
+    queries: int
+    unparsed: int
+    unlabelled: tuple[tuple[str, str], ...]
+    qrels: Qrels
+    labels: Mapping[str, Mapping[str, float]]
+    warnings: Sequence[str]
+    out: Path | None
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {name: one for name, one in self._asdict().items() if name != "out"}
+
+    def lines(self) -> list[str]:
+        """The lines of the qrels, or where they are."""
+        if self.out is None:
+            return [one.removesuffix("\n") for one in qrels_lines(self.qrels)]
+        return [f"{self.out}: {self.n} passages of {self.queries} queries", *noted(self.warnings)]
+
+
 def cover(graded: ReadGrades, run: TrecRun, tau: float, k: int = BUDGET, bank: Bank | None = None) -> Cover:
     """EXAM-Cover@k,tau of a run for every query of the bank: `|{r: max grade(p, r) >= tau}| / |bank|`.
 
@@ -97,6 +123,18 @@ def exam_labels(graded: ReadGrades) -> Labels:
             else:
                 without.append((query, passage))
     return Labels(best, tuple(without))
+
+
+def labelled_passages(graded: ReadGrades, tau: float | None, out: Path | None = None) -> LabelledPassages:
+    """The labels of all passages, and what has none; `ValueError` as `exam_qrels`."""
+    labels, warnings, unparsed = exam_labels(graded), [*graded.notes], graded.unparsed
+    found = exam_qrels(labels, tau)
+    if unparsed:
+        warnings.append(f"Unparsed grades, which count in no label: {unparsed} of {len(graded.grades)}.")
+    without = (passage for _, passage in labels.unlabelled)
+    warnings += named("Passages without a parsed grade, which have no label", without)
+    n = sum(map(len, found.values()))
+    return LabelledPassages(tau, n, len(found), unparsed, labels.unlabelled, found, labels.best, warnings, out)
 
 
 def exam_qrels(labels: Labels, tau: float | None = None) -> dict[str, dict[str, int]]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
-from examcore import shown_json
-from grading._records import SystemScores
-from grading.formats._trec import Qrels, TrecRun
+from examcore import IntervalEstimate, shown_json
+from grading._printing import few, named, noted, table_lines
+from grading._records import SAMPLING, Sampling, SystemScores
+from grading.formats._trec import Qrels, TrecRun, run_notes
+from grading.leaderboards._paired import Pairs, Ranking, pair_lines, ranking
 
 DEFAULT = ("MAP", "nDCG@20", "nDCG@10", "Rprec", "MRR", "P@5", "P@10", "P@20")
 ALIASES = {"MAP": "AP", "MRR": "RR"}
@@ -19,20 +22,101 @@ Over = Literal["all", "common"]
 
 @dataclass(frozen=True)
 class Effectiveness:
-    """Scores `measure -> run -> topic` over `topics`.
+    """Scores `measure -> run -> topic` over `topics` of runs against qrels, with grades from `rel` on as relevant.
 
-    The measures `summed` are counts (`num_ret`), for which trec_eval reports the sum. `skipped`: run -> topics of the
-    qrels that it does not answer, each scored 0 when averaging over all; `unjudged`: run -> its topics without qrels,
-    which are ignored; `without_relevant`: topics without a document of the relevance level, where every measure with a
-    level is 0.
+    The measures `summed` are counts (`num_ret`), for which trec_eval reports the sum. `shown` are the pairs of runs
+    that are printed.
     """
 
+    qrels: Qrels
+    runs: Sequence[TrecRun]
+    rel: int
+    depth: int | None
+    over: Over
     scores: Mapping[str, SystemScores]
     topics: tuple[str, ...]
     summed: tuple[str, ...]
-    skipped: Mapping[str, tuple[str, ...]]
-    unjudged: Mapping[str, tuple[str, ...]]
-    without_relevant: tuple[str, ...]
+    sampling: Sampling
+    shown: Pairs
+
+    @property
+    def skipped(self) -> dict[str, tuple[str, ...]]:
+        """Run -> topics of the qrels that it does not answer, each scored 0 when averaging over all."""
+        return {run.name: tuple(topic for topic in self.qrels if topic not in run.rankings) for run in self.runs}
+
+    @property
+    def unjudged(self) -> dict[str, tuple[str, ...]]:
+        """Run -> its topics without qrels, which are ignored."""
+        return {run.name: tuple(topic for topic in run.rankings if topic not in self.qrels) for run in self.runs}
+
+    @property
+    def without_relevant(self) -> tuple[str, ...]:
+        """Topics without a document of the relevance level, where every measure with a level is 0."""
+        return tuple(one for one in self.topics if all(grade < self.rel for grade in self.qrels[one].values()))
+
+    @cached_property
+    def rankings(self) -> dict[str, Ranking]:
+        """The runs in order by each measure."""
+        return {name: ranking(table, self.sampling) for name, table in self.scores.items()}
+
+    @property
+    def first(self) -> str:
+        """The measure that orders the runs."""
+        return next(iter(self.scores))
+
+    @property
+    def means(self) -> dict[str, dict[str, IntervalEstimate]]:
+        """Measure -> run -> its mean over topics; of a count the sum, as in trec_eval."""
+        means = {name: one.means for name, one in self.rankings.items()}
+        for name in self.summed:
+            for run, mean, topics in self.rankings[name].standings:
+                means[name][run] = IntervalEstimate(*(topics * end for end in mean))
+        return means
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        means, runs = self.means, [run.name for run in self.runs]
+        return {
+            "topics": len(self.topics),
+            "over": self.over,
+            "rel": self.rel,
+            "runs": {run: {name: each[run] for name, each in means.items()} for run in runs},
+            "per_topic": {
+                run: {topic: {name: self.scores[name][run][topic] for name in means} for topic in self.topics}
+                for run in runs
+            },
+            "pairs": {name: one.pairs for name, one in self.rankings.items()},
+            "skipped": self.skipped,
+            "unjudged": self.unjudged,
+            "without_relevant": self.without_relevant,
+            "summed": self.summed,
+            "warnings": self.notes(),
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        pairs = [f"{self.first}: {line}" for line in pair_lines(self.rankings[self.first].pairs, self.shown)]
+        others = len(self.scores) - 1
+        pairs += [f"Pairs by the other {others} measures: --json."] if pairs and others else []
+        return [*table_lines("run", self.means), *pairs, *noted(self.notes())]
+
+    def notes(self) -> list[str]:
+        """How runs were read, what took no part, and what counts 0."""
+        effect = "counted 0 in the mean" if self.over == "all" else "left out of the mean"
+        notes = run_notes(self.runs)
+        for name, topics in self.skipped.items():
+            notes += named(f"Topics of the qrels that {name} skips, {effect}", topics)
+        for name, topics in self.unjudged.items():
+            notes += named(f"Topics of {name} without qrels, which take no part", topics)
+        notes += named("Topics without a relevant document, which count 0", self.without_relevant)
+        notes += named("Counts, of which the sum over topics is given", self.summed)
+        notes += few(len(self.topics), "topics")
+        counts = []
+        for run in self.runs:
+            tops = [(query, one) for query in run.rankings if query in self.qrels for one in run.top(query, self.depth)]
+            without = sum(one not in self.qrels[query] for query, one in tops)
+            counts += [f"{run.name} {without} of {len(tops)}"] if without else []
+        return notes + named("Runs with passages that are not judged, which count as not relevant", counts)
 
 
 def measure_runs(
@@ -43,6 +127,8 @@ def measure_runs(
     rel: int = 1,
     depth: int | None = None,
     over: Over = "all",
+    sampling: Sampling = SAMPLING,
+    shown: Pairs = "neighbours",
 ) -> Effectiveness:
     """Measure runs, named as in ir_measures (`nDCG@20`, `P@5`) or trec_eval (`ndcg_cut_20`, `P_5`, `map`).
 
@@ -71,14 +157,8 @@ def measure_runs(
         found = _calculated(known, {topic: qrels[topic] for topic in answered[run.name]}, run, depth)
         for name in measures:
             scores[name][run.name] = {topic: found[name].get(topic, 0.0) for topic in topics}
-    return Effectiveness(
-        scores,
-        topics,
-        tuple(name for name, one in known.items() if type(one.aggregator()).__name__ == "SumAgg"),
-        {run.name: tuple(topic for topic in qrels if topic not in run.rankings) for run in runs},
-        {run.name: tuple(topic for topic in run.rankings if topic not in qrels) for run in runs},
-        tuple(topic for topic in topics if all(grade < rel for grade in qrels[topic].values())),
-    )
+    summed = tuple(name for name, one in known.items() if type(one.aggregator()).__name__ == "SumAgg")
+    return Effectiveness(qrels, runs, rel, depth, over, scores, topics, summed, sampling, shown)
 
 
 def parse_measure(name: str, rel: int = 1) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import irt
-from examcore import ReportProgress, jaccard
+from examcore import ReportProgress, jaccard, unreported
 from grading._records import QuestionKey
 from grading.formats._grades import ReadGrades, parsed
 from grading.formats._score_tables import grid_of
@@ -118,7 +118,7 @@ def classical(
     table: GradeTable,
     tau: float = 1.0,
     texts: Mapping[QuestionKey, str] | None = None,
-    progress: ReportProgress | None = None,
+    progress: ReportProgress = unreported,
 ) -> list[Item]:
     """Classical counts of every question, in order, and which earlier question it repeats.
 
@@ -141,7 +141,7 @@ def classical(
 
 
 def redundant(
-    table: GradeTable, texts: Mapping[QuestionKey, str], progress: ReportProgress | None = None
+    table: GradeTable, texts: Mapping[QuestionKey, str], progress: ReportProgress = unreported
 ) -> dict[int, tuple[str, str]]:
     """For each item (by index) that repeats an earlier question of its query: that question, and the reason."""
     found: dict[int, tuple[str, str]] = {}
@@ -153,8 +153,7 @@ def redundant(
                 found[index] = table.items[earlier][1], why
                 break
         places.setdefault(query, []).append(index)
-        if progress is not None:
-            progress(index + 1, len(table.items))
+        progress(index + 1, len(table.items))
     return found
 
 
@@ -195,7 +194,7 @@ def responses(table: GradeTable) -> irt.ResponseMatrix:
 
 
 def fit_items(
-    data: irt.ResponseMatrix, *, interval: float = 0.9, seed: int = 0, progress: ReportProgress | None = None
+    data: irt.ResponseMatrix, *, interval: float = 0.9, seed: int = 0, progress: ReportProgress = unreported
 ) -> irt.Fit:
     """Difficulty and discrimination: the graded response model for ratings, otherwise a 2pl with item priors."""
     if data.top is not None:

@@ -9,17 +9,22 @@ Scores are strict (full support only) or not, over the vital nuggets, over all, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from examcore import IntervalEstimate, json_kind, read_text, shown_json
+from examcore.console import interval_text
 from grading._file_rows import Columns, FileRow, holds_json, read_rows
-from grading._records import SAMPLING, Grade, Sampling
+from grading._printing import shortened
+from grading._records import SAMPLING, Grade, Sampling, SystemScores
 from grading.formats._grades import SUPPORT, ReadGrades
 from grading.formats._score_tables import SYSTEM, ScoreTable, table_of
+from grading.leaderboards._paired import Comparison, Pairs, compare_systems
 
 IMPORTANCE: Mapping[str, float] = {"vital": 1.0, "okay": 0.5}
 Metric = Literal[
@@ -37,6 +42,10 @@ _TOPIC: Columns = {"qid": ("topic", "topic_id", "query_id")}
 _RUN: Columns = {"run_id": ("system", *(name for name in SYSTEM["system"] if name != "run_id"))}
 
 
+_UNKNOWN = {"importance": "weigh nothing", "support": "count as no support"}
+"""What labels outside the vocabulary count."""
+
+
 class Nugget(NamedTuple):
     """A nugget as a judge labelled it for one answer; labels as in the file."""
 
@@ -50,6 +59,11 @@ class Assignments(NamedTuple):
 
     run: str
     topics: Mapping[str, tuple[Nugget, ...]]
+
+    @property
+    def size(self) -> int:
+        """How many nuggets there are, over all topics."""
+        return sum(map(len, self.topics.values()))
 
     def unknown(self) -> dict[str, dict[str, int]]:
         """The labels of `importance` and `support` outside the vocabulary with their counts, the most common first."""
@@ -65,10 +79,40 @@ class NuggetScores(NamedTuple):
     `undefined` lists, for each metric, the topics that its mean leaves out.
     """
 
-    run: str
+    assignments: Assignments
     topics: Mapping[str, Mapping[str, float]]
     overall: Mapping[str, IntervalEstimate]
     undefined: Mapping[str, Sequence[str]]
+
+    @property
+    def run(self) -> str:
+        """The system's name."""
+        return self.assignments.run
+
+    def record(self) -> dict[str, Any]:
+        """The scores as JSON types."""
+        return {
+            "run": self.run,
+            "n_topics": len(self.topics),
+            "n_nuggets": self.assignments.size,
+            "topics": self.topics,
+            "all": self.overall,
+            "unknown_labels": self.assignments.unknown(),
+            "undefined": self.undefined,
+        }
+
+    def lines(self, level: float) -> Iterator[str]:
+        """The scores for a reader, with intervals of a level."""
+        size = self.assignments.size
+        yield f"{self.run}: {len(self.topics)} topics, {size} nuggets, {level:.0%} intervals over topics"
+        for metric, value in self.overall.items():
+            yield f"  {metric:<22} {interval_text(value)}"
+        for which, counts in self.assignments.unknown().items():
+            if counts:
+                shown = shortened([f"{name!r} {number}" for name, number in counts.items()])
+                yield f"  {sum(counts.values())} unknown labels of {which} {_UNKNOWN[which]}: {shown}"
+        for metric, topics in self.undefined.items():
+            yield f"  {metric} is undefined on {len(topics)} topics, which its mean leaves out: {shortened(topics)}"
 
 
 def read_assignments(path: str | Path) -> list[Assignments]:
@@ -109,12 +153,11 @@ def read_all_assignments(paths: Sequence[str | Path]) -> list[Assignments]:
 
 
 def _require_known_labels(path: str | Path, run: Assignments) -> None:
-    size = sum(map(len, run.topics.values()))
     for which, known in (("importance", IMPORTANCE), ("support", SUPPORT)):
         strange = run.unknown()[which]
-        if size and sum(strange.values()) == size:
+        if run.size and sum(strange.values()) == run.size:
             raise ValueError(
-                f"{path}: none of the {size} labels of {which} of run {run.run!r} is known (such as "
+                f"{path}: none of the {run.size} labels of {which} of run {run.run!r} is known (such as "
                 f"{next(iter(strange))!r}); wanted {', '.join(known)}"
             )
 
@@ -146,12 +189,19 @@ def score_run(assignments: Assignments, sampling: Sampling = SAMPLING) -> Nugget
     values = {metric: np.array([scores[metric] for scores in topics.values()]) for metric in METRICS}
     overall = {metric: sampling.mean(found[np.isfinite(found)]) for metric, found in values.items()}
     undefined = {metric: [topic for topic, scores in topics.items() if np.isnan(scores[metric])] for metric in METRICS}
-    return NuggetScores(assignments.run, topics, overall, {name: left for name, left in undefined.items() if left})
+    return NuggetScores(assignments, topics, overall, {name: left for name, left in undefined.items() if left})
 
 
 def table_of_scores(scores: Sequence[NuggetScores], metric: str) -> ScoreTable:
     """One metric of several runs as a table of systems and topics."""
     return table_of({(run.run, topic): one[metric] for run in scores for topic, one in run.topics.items()}, metric)
+
+
+class NuggetKey(NamedTuple):
+    """What a nugget is matched between systems by."""
+
+    topic: str
+    text: str
 
 
 class SharedNuggets(NamedTuple):
@@ -162,13 +212,15 @@ class SharedNuggets(NamedTuple):
     """
 
     supported_by: tuple[int, ...]
-    repeated: tuple[tuple[str, str], ...]
-    partly_judged: tuple[tuple[str, str], ...]
+    repeated: tuple[NuggetKey, ...]
+    partly_judged: tuple[NuggetKey, ...]
 
 
 def shared_nuggets(runs: Sequence[Assignments]) -> SharedNuggets:
     """Count the nuggets that none, one, … all of the systems fully support."""
-    counted = [Counter((topic, one.text) for topic, nuggets in run.topics.items() for one in nuggets) for run in runs]
+    counted = [
+        Counter(NuggetKey(topic, one.text) for topic, nuggets in run.topics.items() for one in nuggets) for run in runs
+    ]
     repeated = dict.fromkeys(key for counts in counted for key, number in counts.items() if number > 1)
     every = dict.fromkeys(key for counts in counted for key in counts if key not in repeated)
     partly = tuple(key for key in every if any(key not in counts for counts in counted))
@@ -181,6 +233,73 @@ def shared_nuggets(runs: Sequence[Assignments]) -> SharedNuggets:
     )
     matched = Counter(supporting[key] for key in every.keys() - set(partly))
     return SharedNuggets(tuple(matched[number] for number in range(len(runs) + 1)), tuple(repeated), partly)
+
+
+@dataclass(frozen=True)
+class NuggetResult:
+    """The scores of one system or several, compared by `metric`; `shown` are the pairs of systems that are printed."""
+
+    systems: Sequence[NuggetScores]
+    metric: str
+    sampling: Sampling
+    shown: Pairs
+
+    @cached_property
+    def _tables(self) -> dict[str, ScoreTable]:
+        return {name: table_of_scores(self.systems, name) for name in METRICS}
+
+    @cached_property
+    def _compared(self) -> dict[str, Comparison]:
+        return {name: compare_systems(table, self.sampling) for name, table in self._tables.items()}
+
+    @property
+    def _others(self) -> dict[str, Comparison]:
+        return {name: one for name, one in self._compared.items() if name != self.metric}
+
+    @cached_property
+    def _shared(self) -> SharedNuggets:
+        return shared_nuggets([one.assignments for one in self.systems])
+
+    @property
+    def by_topic(self) -> SystemScores:
+        """The scores by the metric."""
+        return {one.run: {name: by[self.metric] for name, by in one.topics.items()} for one in self.systems}
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types; of one system its scores alone."""
+        if len(self.systems) == 1:
+            return {"interval": self.sampling.level, **self.systems[0].record()}
+        return {
+            "interval": self.sampling.level,
+            "systems": {one.run: one for one in self.systems},
+            "metric": self.metric,
+            **self._compared[self.metric].record(),
+            "by_other_metrics": self._others,
+            "supported_by": dict(enumerate(self._shared.supported_by)),
+            "unmatched": {
+                "repeated_in_topic": self._shared.repeated,
+                "not_in_all_systems": self._shared.partly_judged,
+            },
+            "missing_topics": self._tables[self.metric].missing(),
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        lines = [line for one in self.systems for line in one.lines(self.sampling.level)]
+        return [*lines, "", *self._comparison_lines()] if len(self.systems) > 1 else lines
+
+    def _comparison_lines(self) -> Iterator[str]:
+        yield from self._compared[self.metric].lines(self.shown)
+        yield "beside it, not adjusted for looking at more than one score:"
+        yield from (f"  {one.sentence}" for one in self._others.values())
+        counts = ", ".join(f"{count} by {number}" for number, count in enumerate(self._shared.supported_by))
+        yield from ("", f"nuggets fully supported by so many systems: {counts}")
+        unmatched = {"stand twice in a topic": self._shared.repeated, "lack in some system": self._shared.partly_judged}
+        for why, nuggets in unmatched.items():
+            names = shortened([f"{one.topic} {one.text!r}" for one in nuggets])
+            yield from [f"  left out: {len(nuggets)} nuggets that {why}: {names}"] if nuggets else []
+        for who, some in self._tables[self.metric].missing().items():
+            yield f"{who} lacks {len(some)} topics that others have: {shortened(some)}"
 
 
 def graded_nuggets(runs: Sequence[Assignments]) -> ReadGrades:

@@ -7,12 +7,16 @@ The compliance of an answer is the sum of the weights of the criteria that it sa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from examcore import shown_json
+from examcore import IntervalEstimate, shown_json
 from grading._file_rows import FileRow, read_rows
+from grading._printing import few, named
+from grading._records import Sampling
+from grading.leaderboards._paired import Pairs, Ranking, ranking, standings
 
 TASK = ("sample_id", "task_id", "query_id", "qid", "query")
 CRITERION = ("rubric_title", "criterion", "question")
@@ -36,6 +40,52 @@ class JudgedRubrics(NamedTuple):
     def failed(self) -> int:
         """How many criteria the judge gave no verdict on; they take no part."""
         return sum(math.isnan(one.score) for criteria in self.tasks.values() for one in criteria)
+
+
+@dataclass(frozen=True)
+class RubricScores:
+    """Systems by their compliance on so many tasks; `avoided`: the share of negative criteria that they do not meet."""
+
+    tasks: int
+    ranking: Ranking
+    avoided: Mapping[str, IntervalEstimate]
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        systems = {
+            name: {"compliance": mean, "avoided": self.avoided[name], "per_query": self.ranking.scores[name]}
+            for name, mean in self.ranking.means.items()
+        }
+        return {"tasks": self.tasks, "systems": systems, **self.ranking.record()}
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        columns = {"compliance": self.ranking.means, "negative criteria avoided": self.avoided}
+        return self.ranking.lines(columns)
+
+
+def rubric_scores(paths: Sequence[Path], sampling: Sampling, shown: Pairs = "neighbours") -> RubricScores:
+    """The systems of some files, one each; a task that a system skips counts 0."""
+    read = [read_rubrics(path) for path in paths]
+    names = [one.system for one in read]
+    for path, one in zip(paths, read, strict=True):
+        if names.count(one.system) > 1:
+            raise ValueError(f"{path}: a second system named {one.system!r}; wanted distinct names of files")
+    tasks = list(dict.fromkeys(task for one in read for task in one.tasks))
+    table = {
+        one.system: {task: compliance(one.tasks[task]) if task in one.tasks else 0.0 for task in tasks} for one in read
+    }
+    against = {one.system: {task: avoided(criteria) for task, criteria in one.tasks.items()} for one in read}
+    notes = []
+    for one in read:
+        notes += named(f"Tasks that {one.system} skips, counted 0", (task for task in tasks if task not in one.tasks))
+        if one.failed:
+            notes.append(f"Criteria of {one.system} without a verdict, left out: {one.failed}.")
+    without = (task for task in tasks if any(math.isnan(each[task]) for each in table.values()))
+    notes += named("Tasks without a criterion above 0: no score, left out of the mean", without)
+    notes += few(len(tasks), "tasks")
+    harmless = {one.system: one.score for one in standings(against, sampling)}
+    return RubricScores(len(tasks), ranking(table, sampling, notes, shown), harmless)
 
 
 def read_rubrics(path: str | Path) -> JudgedRubrics:

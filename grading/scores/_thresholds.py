@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from examcore import Indices, IntervalEstimate, kendall
+from examcore.console import interval_text
+from grading._printing import few, noted, table_lines
 from grading._records import SAMPLING, Sampling, SystemScores
 from grading.formats._grades import ReadGrades
 from grading.formats._trec import Qrels
@@ -30,7 +32,8 @@ class Choice(NamedTuple):
     """The tau that is best on all queries, and how well such a choice agrees with the assessors.
 
     `held_out` is the agreement with each query scored at a tau chosen without it; `curve` the agreement of each tau on
-    all queries, whose maximum is biased upwards; `chosen` counts the held-out queries scored at each tau.
+    all queries, whose maximum is biased upwards; `chosen` counts the held-out queries scored at each tau;
+    `left_out` are sentences on what took no part.
     """
 
     tau: float
@@ -39,6 +42,36 @@ class Choice(NamedTuple):
     chosen: dict[float, int]
     queries: int
     folds: int
+    agreement: Literal["kappa", "kendall"]
+    left_out: Sequence[str] = ()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What took no part, and what makes the choice uncertain."""
+        unsettled = ["The folds chose different taus: the queries do not settle it."]
+        return [*self.left_out, *few(self.queries, "queries"), *(unsettled if len(self.chosen) > 1 else [])]
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        return {
+            "agreement": self.agreement,
+            "tau": self.tau,
+            "held_out": self.held_out,
+            "curve": {f"{tau:g}": one for tau, one in self.curve.items()},
+            "chosen": {f"{tau:g}": count for tau, count in self.chosen.items()},
+            "queries": self.queries,
+            "folds": self.folds,
+            "warnings": self.warnings,
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        held_out = f"on queries held out in {self.folds} folds: {self.agreement} {interval_text(self.held_out)}"
+        columns: dict[str, Mapping[str, object]] = {
+            f"{self.agreement}, all queries": {f"{tau:g}": one for tau, one in self.curve.items()},
+            "chosen for": {f"{tau:g}": self.chosen.get(tau, 0) for tau in self.curve},
+        }
+        return [*table_lines("tau", columns), f"tau {self.tau:g}; {held_out}", *noted(self.warnings)]
 
 
 def candidates(graded: ReadGrades) -> tuple[float, ...]:
@@ -74,7 +107,7 @@ def choose_by_passages(
     def agreement(chosen: Indices, which: Indices) -> float:
         return kappa(counts[chosen, which].sum(axis=0))
 
-    return _choose(agreement, taus, len(queries), folds, sampling)
+    return _choose(agreement, taus, len(queries), folds, sampling, "kappa")
 
 
 def choose_by_leaderboard(
@@ -105,7 +138,7 @@ def choose_by_leaderboard(
         # Without the last digits, in which equal means differ by the order of summation.
         return float(kendall(np.round(totals / sizes, 12), wanted, np.ones(len(systems))))
 
-    return _choose(agreement, tuple(tables), len(queries), folds, sampling)
+    return _choose(agreement, tuple(tables), len(queries), folds, sampling, "kendall")
 
 
 def kappa(table: Floats) -> float:
@@ -117,7 +150,14 @@ def kappa(table: Floats) -> float:
     return float((np.trace(table) / total - expected) / (1 - expected)) if expected < 1 else np.nan
 
 
-def _choose(agreement: Agreement, taus: Sequence[float], queries: int, folds: int | None, sampling: Sampling) -> Choice:
+def _choose(
+    agreement: Agreement,
+    taus: Sequence[float],
+    queries: int,
+    folds: int | None,
+    sampling: Sampling,
+    name: Literal["kappa", "kendall"],
+) -> Choice:
     if queries < 2:
         raise ValueError(
             f"queries: {queries} with grades and judgements; wanted at least 2, to choose on one and test on another"
@@ -141,6 +181,7 @@ def _choose(agreement: Agreement, taus: Sequence[float], queries: int, folds: in
         counts,
         queries,
         parts,
+        name,
     )
 
 

@@ -15,12 +15,14 @@ import numpy as np
 from irt import _graded as graded
 from irt._fit_settings import FitSettings
 from irt._model import SMALLEST_UNIT, Problem, RawDraws, report_scale
+from irt._partial_credit import name_of
 from irt._responses import Floats
 from irt.fitting import _laplace as laplace
 from irt.fitting import _numpyro_model as models
 from irt.fitting._chains import Density, Enough, Program, Sampled, compile_chains, run_chains
 from irt.fitting._compiled_programs import compiled
 from irt.fitting._estimation_outcome import Progress
+from irt.fitting._rating_curvature import RATING_MODELS
 from irt.fitting._whitening import Whitening, leaning, origin, whitening_of
 from irt.kernels import probability
 
@@ -210,7 +212,7 @@ def _reported_ratings(problem: Problem, centring: models.Centring, values: Mappi
     )
     reported = report_scale(raw, problem.design)
     thresholds = graded.padded(reported["b"].reshape(count, items, -1), top)
-    name = "steps" if problem.partial_credit else "thresholds"
+    name = name_of(RATING_MODELS[problem.model].items)
     reported |= {"b": graded.mean_threshold(thresholds, top), name: thresholds}
     if "spread_gap" in values and not problem.partial_credit:
         reported["spread_gap"] = values["spread_gap"]

@@ -22,6 +22,7 @@ from scipy.stats import norm
 from irt._model import Problem
 from irt._prior_densities import BetaShare, guessing, upper_share
 from irt._responses import Floats
+from irt.fitting import _crossed_kernels as kernels
 from irt.fitting._crossed_gaussian import CrossedGaussian, Directions, Sites
 from irt.fitting._crossed_moves import CrossedTable
 from irt.fitting._tilted import spaced, tilt
@@ -227,11 +228,8 @@ class Propagation:
 
     def log_likelihood(self, found: Propagated) -> float:
         """Of all answers at the means of their logits."""
-        right, trials = self.table.answers
-        c, delta = (value[:, None] for value in self.bounds(found.state.low, found.state.high))
-        p = c + (1 - c) * delta * expit(found.gaussian.logits)
-        q = (1 - c) * (1 - delta + delta * expit(-found.gaussian.logits))
-        return float(np.sum(right * np.log(p) + (trials - right) * np.log(q)))
+        bounds = self.bounds(found.state.low, found.state.high)
+        return float(kernels.log_likelihood(self.table.answers, bounds, found.gaussian.logits))
 
     @property
     def _ahead_slopes(self) -> Floats:

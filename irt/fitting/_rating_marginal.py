@@ -62,7 +62,7 @@ def _draws(best: RatingMaximum, seed: int) -> dict[str, Floats]:
 def _named(best: RatingMaximum, x: Floats) -> dict[str, Floats]:
     """Items of coordinates `[..., I, 1 + K]` by name."""
     items = parameters(best.answers.model, x, best.answers.top)
-    return {"a": items.a, "b": items.b, name_of(items): items.thresholds}
+    return {"a": items.a, "b": items.b, name_of(type(items)): items.thresholds}
 
 
 def _item_draws(best: RatingMaximum, normal: Floats) -> Floats:
@@ -131,7 +131,7 @@ def _errors(best: RatingMaximum) -> dict[str, Floats]:
     return {
         "a": np.sqrt(best.blocks[:, 0, 0]),
         "b": np.sqrt(np.einsum("ij,ijk,ik->i", mean, best.blocks, mean)),
-        name_of(items): np.sqrt(np.einsum("ikj,ijl,ikl->ik", by_x, best.blocks, by_x)),
+        name_of(type(items)): np.sqrt(np.einsum("ikj,ijl,ikl->ik", by_x, best.blocks, by_x)),
         "theta": np.sqrt(best.expected.posterior.sd**2 + (best.response**2).sum(axis=1)),
     }
 

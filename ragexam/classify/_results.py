@@ -115,12 +115,12 @@ class ClassificationResult:
     def _agreement_lines(self, name: str, found: LabellerAgreement) -> Iterator[str]:
         other = printable(str(self.compared_with))
         yield f"{printable(name)}: agreement with {other} over {found.n} questions"
-        yield f"  same levels   {interval_text(found.equal_share(self.interval).as_dict())}"
-        yield f"  Cohen's kappa {interval_text(found.kappa.as_dict())}"
-        yield f"  Krippendorff's alpha {interval_text(found.alpha.as_dict())}"
+        yield f"  same levels   {interval_text(found.equal_share(self.interval))}"
+        yield f"  Cohen's kappa {interval_text(found.kappa)}"
+        yield f"  Krippendorff's alpha {interval_text(found.alpha)}"
         for level, one in found.levels.items():
             counts = f"{one.first:4} here {one.second:4} there {one.both:4} both"
-            yield f"    {printable(level):14} {counts}  kappa {interval_text(one.kappa.as_dict())}"
+            yield f"    {printable(level):14} {counts}  kappa {interval_text(one.kappa)}"
         for where, names in (("here", found.only_first), ("there", found.only_second)):
             if names:
                 some = ", ".join(map(printable, names[:3])) + (", …" if len(names) > 3 else "")

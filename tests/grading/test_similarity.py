@@ -14,7 +14,7 @@ from scipy.spatial.distance import dice as scipy_dice
 from scipy.spatial.distance import jaccard as scipy_jaccard
 from sklearn.metrics.pairwise import cosine_similarity
 
-from grading._similarity import MEASURES, Measure, ngrams, require_weights, similarity, steps, words
+from grading._similarity import MEASURES, Measure, NgramSettings, ngrams, require_weights, similarity, steps, words
 from tests.shared_data import SHARED
 
 SHAW = SHARED / "data" / "shaw2008"
@@ -27,13 +27,13 @@ WEIGHTS = st.tuples(*[st.sampled_from([0.0, 0.5, 1.0, 2.0])] * 3).filter(any)
 def test_it_is_symmetric_between_0_and_1_and_1_for_the_same_text(
     measure: Measure, text: str, other: str, weights: tuple[float, float, float]
 ) -> None:
-    score = similarity(text, [other], weights=weights, measure=measure).score
+    score = similarity(text, [other], NgramSettings(weights=weights, measure=measure)).score
     assert math.isnan(score) or 0 <= score <= 1 + 1e-12
-    back = similarity(other, [text], weights=weights, measure=measure).score
+    back = similarity(other, [text], NgramSettings(weights=weights, measure=measure)).score
     assert back == pytest.approx(score, nan_ok=True)
-    same = similarity(text, [text], weights=weights, measure=measure).score
+    same = similarity(text, [text], NgramSettings(weights=weights, measure=measure)).score
     assert math.isnan(same) or same == pytest.approx(1)
-    doubled = similarity(text, [other], weights=[2 * one for one in weights], measure=measure).score
+    doubled = similarity(text, [other], NgramSettings(weights=[2 * one for one in weights], measure=measure)).score
     assert doubled == pytest.approx(score, nan_ok=True)
 
 
@@ -46,7 +46,7 @@ def test_the_measures_agree_with_scipy_and_scikit_learn(text: str, other: str, l
     counts = np.array([[one.get(gram, 0) for gram in grams] for one in (first, second)])
     sets = counts > 0
     weights = [float(length == one) for one in (1, 2, 3)]
-    found = {name: similarity(text, [other], weights=weights, measure=name).score for name in MEASURES}
+    found = {name: similarity(text, [other], NgramSettings(weights=weights, measure=name)).score for name in MEASURES}
     assert found["jaccard"] == pytest.approx(1 - scipy_jaccard(*sets))
     assert found["dice"] == pytest.approx(1 - scipy_dice(*sets))
     assert found["cosine"] == pytest.approx(cosine_similarity(sets)[0, 1])
@@ -64,11 +64,11 @@ def test_the_measures_agree_with_scipy_and_scikit_learn(text: str, other: str, l
 )
 def test_closed_forms_with_the_papers_weights(measure: Measure, one: float, two: float) -> None:
     # a b a c d against a b e: sets of 4 and 3, multisets of 5 and 3; bigrams ab ba ac cd against ab be.
-    found = similarity("a b a c", ["a b c d e"], measure=measure, weights=[1])
+    found = similarity("a b a c", ["a b c d e"], NgramSettings(measure=measure, weights=[1]))
     assert found.score == pytest.approx(
         {"jaccard": 3 / 5, "dice": 6 / 8, "cosine": 3 / math.sqrt(15), "block": 6 / 9}[measure]
     )
-    both = similarity("a b a c", ["a b c d e"], measure=measure)
+    both = similarity("a b a c", ["a b c d e"], NgramSettings(measure=measure))
     bigrams = {"jaccard": 1 / 6, "dice": 2 / 7, "cosine": 1 / math.sqrt(12), "block": 2 / 7}[measure]
     assert both.by_length == {1: pytest.approx(one), 2: pytest.approx(bigrams)}
     assert both.score == pytest.approx((2 * one + bigrams) / 3)
@@ -98,7 +98,7 @@ def test_a_length_that_neither_text_reaches_is_left_out_and_no_words_are_undefin
     assert short.score == 1.0
     assert math.isnan(short.by_length[2])
     assert similarity("Paris", ["in Paris"]).by_length[2] == 0.0
-    assert math.isnan(similarity("Paris", ["Paris"], weights=[0, 1]).score)
+    assert math.isnan(similarity("Paris", ["Paris"], NgramSettings(weights=[0, 1])).score)
     assert math.isnan(similarity("?", ["Paris"]).score)
     assert math.isnan(similarity("Paris", [""]).score)
 
@@ -124,13 +124,13 @@ def test_weights_that_mean_nothing_are_refused(weights: list[float], match: str)
 def test_without_overlap_the_measures_give_the_papers_table_9() -> None:
     example = json.loads((SHAW / "examples.json").read_text())["scored_examples"][0]
     for name in MEASURES:
-        found = similarity(example["system"], example["gold"], measure=name, stepping=True).score
+        found = similarity(example["system"], example["gold"], NgramSettings(measure=name, stepping=True)).score
         assert math.floor(found * 1000) / 1000 == example["published"][name]
 
 
 def test_steps_cut_a_text_and_keep_what_is_left() -> None:
     assert steps("a b a b c".split(), 2) == {("a", "b"): 2, ("c",): 1}  # noqa: SIM905
-    assert similarity("how many fell", ["how many"], weights=[0, 1], stepping=True).score == 1 / 2
+    assert similarity("how many fell", ["how many"], NgramSettings(weights=[0, 1], stepping=True)).score == 1 / 2
 
 
 @pytest.mark.skipif(not SHAW.is_dir(), reason="the examples of Shaw et al. 2008 are not here")

@@ -17,7 +17,6 @@ from grading.graders._graders import (
     grade_all,
     qa_grader,
     self_rating,
-    summary,
     write_grades,
 )
 from tests.grading.scripted import asking
@@ -132,10 +131,10 @@ def test_the_summary_shows_what_could_not_be_parsed(tmp_path: Path) -> None:
     model = ScriptedModel(lambda prompt: says[prompt.user.rpartition("What is ")[2].rstrip("?")])
     pairs = [pair(query=f"t{n // 2}", name=f"q{n}") for n in range(4)]
     run = grade_all(self_rating(asking(model, tmp_path)), pairs)
-    told = summary(run)
+    told = run.summary()
     assert told["grades"] == {"0": 1, "1": 1, "5": 1}
     assert told["unparsed"] == 1
-    assert told["unparsed_share"] == {"estimate": 0.25, "low": 0.0, "high": 0.5}
+    assert told["unparsed_share"] == (0.25, 0.0, 0.5)
     assert told["unparsed_examples"] == [{"query": "t0", "passage": "p1", "question": "q1", "reply": "..."}]
     write_grades(tmp_path / "grades.jsonl", run.graded, "rating")
     again = read_grades(tmp_path / "grades.jsonl")
@@ -145,8 +144,8 @@ def test_the_summary_shows_what_could_not_be_parsed(tmp_path: Path) -> None:
 
 def test_no_unparsed_reply_leaves_the_ends_of_the_share_open(tmp_path: Path) -> None:
     pairs = [pair(query=f"t{n}") for n in range(3)]
-    told = summary(grade_all(self_rating(asking(ScriptedModel(lambda _: "3"), tmp_path)), pairs))
-    assert told["unparsed_share"] == {"estimate": 0.0, "low": None, "high": None}
+    told = grade_all(self_rating(asking(ScriptedModel(lambda _: "3"), tmp_path)), pairs).summary()
+    assert told["unparsed_share"].as_dict() == {"estimate": 0.0, "low": None, "high": None}
 
 
 def test_a_nugget_is_rated_as_a_fact_that_the_passage_states_and_not_as_a_question(tmp_path: Path) -> None:

@@ -53,10 +53,10 @@ def test_two_grades_make_every_alpha_the_same() -> None:
 def test_what_one_file_alone_judges_is_named() -> None:
     found = agree({"1": {"a": 1, "b": 0}, "2": {"a": 1}}, {"1": {"a": 1, "c": 0}})
     assert found.n == 1
-    assert found.only_first.pairs == (("1", "b"), ("2", "a"))
-    assert found.only_first.topics == ("2",)
-    assert found.only_second.pairs == (("1", "c"),)
-    assert found.only_second.topics == ()
+    assert found.only_in_a.pairs == (("1", "b"), ("2", "a"))
+    assert found.only_in_a.topics == ("2",)
+    assert found.only_in_b.pairs == (("1", "c"),)
+    assert found.only_in_b.topics == ()
     assert np.isnan(found.kappa.estimate)
 
 

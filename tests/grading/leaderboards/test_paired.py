@@ -8,7 +8,7 @@ from scipy import stats
 
 from grading._records import Sampling
 from grading.formats._score_tables import ScoreTable
-from grading.leaderboards._paired import compare_systems, in_words, probability_best, sign_flip
+from grading.leaderboards._paired import compare_systems, probability_best, sign_flip
 
 
 def table(values: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> ScoreTable:
@@ -114,10 +114,10 @@ def test_the_chance_of_being_best() -> None:
 def test_sentences_say_who_can_be_told_apart() -> None:
     rng = np.random.default_rng(5)
     equal = compare_systems(table(rng.normal(size=(3, 30))))
-    assert in_words(equal, "score").startswith("score: the 3 systems cannot be told apart over 30 topics (smallest")
+    assert equal.sentence.startswith("t: the 3 systems cannot be told apart over 30 topics (smallest")
     apart = compare_systems(table(np.vstack([rng.normal(size=30), rng.normal(size=30) + 5])))
-    assert in_words(apart, "score").startswith("score: 1 of 2 pairs") is False
-    assert in_words(apart, "score").startswith("score: 1 of 1 pairs differ over 30 topics (p adjusted): s1 above s0")
+    assert apart.sentence.startswith("t: 1 of 2 pairs") is False
+    assert apart.sentence.startswith("t: 1 of 1 pairs differ over 30 topics (p adjusted): s1 above s0")
     nothing = compare_systems(table(np.array([[1.0, np.nan], [np.nan, 2.0]])))
-    assert in_words(nothing, "score").endswith("nothing can be said of their differences.")
+    assert nothing.sentence.endswith("nothing can be said of their differences.")
     assert np.isnan(nothing.pairs[0].difference).all()

@@ -43,12 +43,12 @@ def test_a_bank_without_a_system_lacks_the_questions_that_it_alone_supports() ->
     # Without x goes q2, for everybody.
     assert topic_scores(data, 0)[:, 0].tolist() == [1 / 3, 1 / 3, 0.5 / 3]
     found = leave_one_out(data, Sampling(draws=10))
-    x = found.left_out[0]
+    x = found.systems[0]
     assert (x.unique, x.score, x.change.estimate) == (1, 0.5, pytest.approx(1 / 3 - 1 / 2))
     assert (x.rank, x.rank_without) == (1, 1.5)
     # Of x > y > z with x = y > z: tau-b is 2 / sqrt(3 * 2).
     assert x.tau.estimate == pytest.approx(2 / np.sqrt(6))
-    assert found.left_out[1].tau.estimate == 1
+    assert found.systems[1].tau.estimate == 1
     assert found.not_graded == 6
 
 
@@ -65,8 +65,8 @@ def test_a_pool_without_a_system_takes_the_judgement_of_its_own_passages_alone()
     assert topic_scores(data, None)[:, 0].tolist() == [1, 0.5, 1]
     assert topic_scores(data, 0)[:, 0].tolist() == [0.5, 0.5, 1]
     found = leave_one_out(data, Sampling(draws=10))
-    assert [one.change.estimate for one in found.left_out] == [-0.5, 0, -0.5]
-    assert [(one.rank, one.rank_without) for one in found.left_out] == [(1.5, 2.5), (3, 3), (1.5, 2.5)]
+    assert [one.change.estimate for one in found.systems] == [-0.5, 0, -0.5]
+    assert [(one.rank, one.rank_without) for one in found.systems] == [(1.5, 2.5), (3, 3), (1.5, 2.5)]
     assert found.not_graded == 0
 
 
@@ -82,7 +82,7 @@ def test_systems_that_share_everything_can_be_left_out_without_a_trace() -> None
     found = leave_one_out(contributions(cells, "pool"), Sampling(draws=50))
     assert found.tau == (1, 1, 1)
     assert found.displacement == (0, 0, 0)
-    assert all(one.change == (0, 0, 0) for one in found.left_out)
+    assert all(one.change == (0, 0, 0) for one in found.systems)
 
 
 def test_a_system_that_goes_its_own_way_loses_most() -> None:
@@ -93,7 +93,7 @@ def test_a_system_that_goes_its_own_way_loses_most() -> None:
             for system in "abc":
                 cells[system, f"t{topic}", f"p{passage}"] = float(rng.random() < 0.5)
             cells["lonely", f"t{topic}", f"only {passage}"] = float(rng.random() < 0.9)
-    found = {one.system: one for one in leave_one_out(contributions(cells, "pool"), Sampling(draws=100)).left_out}
+    found = {one.system: one for one in leave_one_out(contributions(cells, "pool"), Sampling(draws=100)).systems}
     assert found["lonely"].unique == 240
     assert found["lonely"].change.high < -0.7
     assert (found["lonely"].rank, found["lonely"].rank_without) == (1, 4)
@@ -143,7 +143,7 @@ def test_the_bank_of_rag_24_takes_its_first_rank_from_a_system_that_is_left_out(
     runs = [run for path in sorted(RAG24.glob("*.jsonl")) for run in read_assignments(path)]
     found = leave_one_out(contributions_of(runs), Sampling(draws=200))
     assert found.n_units == 6144
-    best = min(found.left_out, key=lambda one: one.rank)
+    best = min(found.systems, key=lambda one: one.rank)
     assert best.system == "baseline_rag24.test_command-r-plus_top20"
     assert (best.unique, best.rank_without) == (425, 3)
     assert best.change.high < 0

@@ -7,22 +7,19 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
-import typer
 
 import irt
 from examcore import Progress, write_text
-from examcore.console import AsJson, Quiet, interval_text, jsonable, show
-from grading._printing import aligned, joined, named, signed
+from examcore.console import interval_text, jsonable
+from grading._printing import aligned, named, noted, signed
 from grading._records import Sampling
-from grading.commands._options import GradeSource, Resampling
-from grading.commands._scores import K, Tau
 from grading.formats._bank_files import read_bank_questions
 from grading.formats._common_parts import graded_passages, graded_questions, lacking_queries, require_shared_passages
 from grading.formats._grades import ReadGrades, read_grades, unique
-from grading.formats._trec import TrecRun, read_runs
+from grading.formats._trec import TrecRun, read_runs, run_notes
 from grading.scores._items import (
     FEWEST,
     GradeTable,
@@ -37,60 +34,13 @@ from grading.scores._items import (
 )
 from grading.scores._nuggets import graded_nuggets, is_assignments, read_all_assignments
 
-SHOWN = 10
-"""Questions that the tables of a kind list for a reader; `items.csv` has all."""
 
+class ItemSettings(NamedTuple):
+    """The least grade that counts, how many passages of a run do, and the share of the questions that is kept."""
 
-def items(
-    grades: Annotated[
-        list[Path], typer.Argument(metavar="GRADES", help="Grades, or nugget assignments of one system a file.")
-    ],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")],
-    source: GradeSource,
-    resampling: Resampling,
-    run: Annotated[
-        list[Path] | None, typer.Option("--run", metavar="RUN", help="Runs whose first k passages are the students.")
-    ] = None,
-    tau: Tau = 1.0,
-    k: K = 20,
-    keep: Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the questions a pruned bank keeps.")] = 0.7,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Find dead and redundant questions by their grades.
-
-    Questions as items: difficulty, discrimination, and a pruned bank judged held out.
-    """
-    progress = Progress(quiet=quiet)
-    graded = _read(grades, source.prompt)
-    read = read_runs(run or [])
-    table = table_of_runs(graded, read, k) if read else table_of_passages(graded)
-    where = ", ".join(map(str, grades))
-    if read and not math.isnan(graded.highest):
-        require_shared_passages(run or [], read, where, graded_passages(graded), k=k)
-    require_reached(table, tau)
-    texts = {} if source.bank is None else read_bank_questions(source.bank, graded.questions)
-    if source.bank is not None:
-        lacking_queries(
-            source.bank, {query: tuple(asked) for query, asked in texts.items()}, graded_questions(graded), where
-        )
-    words = {(query, name): text for query, asked in texts.items() for name, text in asked.items()}
-    with progress.step("counting") as report:
-        counted = classical(table, tau, words or {key: key[1] for key in table.items if " " in key[1]}, report)
-    frame = pd.DataFrame([{**one._asdict(), "dead": one.dead, "universal": one.universal} for one in counted])
-    frame.insert(0, "item", table.names)
-    notes = [*graded.notes, *_run_notes(graded, read, k), *_notes(graded, table)]
-    modelled, refused = _modelled(table, tau, keep, resampling.sampling, out, progress)
-    if modelled is not None:
-        frame = frame.merge(modelled.columns, on="item", how="left")
-        notes += modelled.warnings
-    notes += [refused] if refused else []
-    write_text(out / "items.csv", [frame.to_csv(index=False)])
-    found = ItemAnalysis(tau, table, counted, modelled, refused, notes, out / "items.csv")
-    record = {**found.record(), "format": 1}
-    write_text(out / "items.json", [json.dumps(jsonable(record), indent=2, ensure_ascii=False) + "\n"])
-    each = {"items": json.loads(frame.to_json(orient="records"))}
-    show(found.record() | each, as_json=as_json, lines=joined(found.lines(), notes, str(found.path)))
+    tau: float
+    k: int
+    keep: float
 
 
 class FittedItems(NamedTuple):
@@ -123,17 +73,16 @@ class FittedItems(NamedTuple):
         rows = [["model", f"{fit.model}, {len(self.data.items)} questions, reliability {fit.reliability:.3f}"]]
         if self.pruned is None:
             return rows
-        gain, order = self.pruned.heldout_gain._asdict(), self.pruned.rank_agreement._asdict()
         return [
             *rows,
             ["pruned bank", f"{len(self.pruned.kept)} questions"],
-            ["information per question, held out", signed(gain)],
-            ["order of held-out systems, tau-b", interval_text(order)],
+            ["information per question, held out", signed(self.pruned.heldout_gain)],
+            ["order of held-out systems, tau-b", interval_text(self.pruned.rank_agreement)],
         ]
 
 
 class ItemAnalysis(NamedTuple):
-    """A bank's questions as items: counts, the model or why there is none, and notes; `path` is the table of items."""
+    """A bank's questions as items: counts, the model or why there is none, notes, and the table of items at `path`."""
 
     tau: float
     table: GradeTable
@@ -141,6 +90,7 @@ class ItemAnalysis(NamedTuple):
     model: FittedItems | None
     refused: str
     notes: Sequence[str]
+    frame: pd.DataFrame
     path: Path
 
     @property
@@ -159,7 +109,11 @@ class ItemAnalysis(NamedTuple):
         return {str(count): supported[count] for count in sorted(supported)}
 
     def record(self) -> dict[str, Any]:
-        """The analysis as JSON types, the items aside."""
+        """The analysis as JSON types."""
+        return {**self.summary(), "items": json.loads(self.frame.to_json(orient="records"))}
+
+    def summary(self) -> dict[str, Any]:
+        """The same, the items aside."""
         return {
             "tau": self.tau,
             "students": len(self.table.students),
@@ -167,7 +121,7 @@ class ItemAnalysis(NamedTuple):
             "queries": len({one.query for one in self.items}),
             "supported_by": self.supported_by,
             **self.counts,
-            "model": None if self.model is None else self.model.record(),
+            "model": self.model,
             "refused": self.refused,
             "warnings": self.notes,
         }
@@ -184,7 +138,51 @@ class ItemAnalysis(NamedTuple):
         ]
         if students < FEWEST:
             rows += [[f"supported by {count}", str(number)] for count, number in self.supported_by.items()]
-        return aligned(rows if self.model is None else [*rows, *self.model.rows()])
+        model = [] if self.model is None else self.model.rows()
+        return [*aligned([*rows, *model]), str(self.path), *noted(self.notes)]
+
+
+def analysed_items(
+    grades: Sequence[Path],
+    runs: Sequence[Path],
+    settings: ItemSettings,
+    sampling: Sampling,
+    out: Path,
+    progress: Progress,
+    *,
+    bank: Path | None,
+    prompt: str | None,
+) -> ItemAnalysis:
+    """The questions of files of grades as items, with the first passages of runs as students if there are runs.
+
+    Writes the table of items, the answers, the model and the pruned bank into the folder `out`.
+    """
+    graded, read = _read(grades, prompt), read_runs(runs)
+    table = table_of_runs(graded, read, settings.k) if read else table_of_passages(graded)
+    where = ", ".join(map(str, grades))
+    if read and not math.isnan(graded.highest):
+        require_shared_passages(runs, read, where, graded_passages(graded), k=settings.k)
+    require_reached(table, settings.tau)
+    texts = {} if bank is None else read_bank_questions(bank, graded.questions)
+    if bank is not None:
+        names = {query: tuple(asked) for query, asked in texts.items()}
+        lacking_queries(bank, names, graded_questions(graded), where)
+    words = {(query, name): text for query, asked in texts.items() for name, text in asked.items()}
+    with progress.step("counting") as report:
+        counted = classical(table, settings.tau, words or {key: key[1] for key in table.items if " " in key[1]}, report)
+    frame = pd.DataFrame([{**one._asdict(), "dead": one.dead, "universal": one.universal} for one in counted])
+    frame.insert(0, "item", table.names)
+    notes = [*graded.notes, *_run_notes(graded, read, settings.k), *_notes(graded, table)]
+    modelled, refused = _modelled(table, settings, sampling, out, progress)
+    if modelled is not None:
+        frame = frame.merge(modelled.columns, on="item", how="left")
+        notes += modelled.warnings
+    notes += [refused] if refused else []
+    found = ItemAnalysis(settings.tau, table, counted, modelled, refused, notes, frame, out / "items.csv")
+    write_text(found.path, [frame.to_csv(index=False)])
+    record = {**found.summary(), "format": 1}
+    write_text(out / "items.json", [json.dumps(jsonable(record), indent=2, ensure_ascii=False) + "\n"])
+    return found
 
 
 def _read(paths: Sequence[Path], prompt: str | None) -> ReadGrades:
@@ -198,7 +196,7 @@ def _read(paths: Sequence[Path], prompt: str | None) -> ReadGrades:
 
 
 def _modelled(
-    table: GradeTable, tau: float, keep: float, sampling: Sampling, out: Path, progress: Progress
+    table: GradeTable, settings: ItemSettings, sampling: Sampling, out: Path, progress: Progress
 ) -> tuple[FittedItems | None, str]:
     try:
         data = responses(table)
@@ -214,7 +212,7 @@ def _modelled(
             f"The passages fall into {table.blocks} groups without a common question: difficulties of different groups "
             "compare only if their passages are equally good (with --run, systems are the students and share all)."
         )
-    pruned, refused = _pruned(at_level(data, table, tau), keep, sampling, out, progress)
+    pruned, refused = _pruned(at_level(data, table, settings.tau), settings.keep, sampling, out, progress)
     warnings += [refused] if refused else []
     warnings += [f"Pruning: {one}" for one in pruned.warnings] if pruned else []
     return FittedItems(fit, data, pruned, warnings), ""
@@ -237,18 +235,18 @@ def _pruned(
 
 def _pruned_record(found: irt.Pruned) -> dict[str, Any]:
     return {
-        "kept": list(found.kept),
-        "dropped": [one._asdict() for one in found.dropped],
-        "heldout_gain": found.heldout_gain._asdict(),
-        "rank_agreement": found.rank_agreement._asdict(),
+        "kept": found.kept,
+        "dropped": found.dropped,
+        "heldout_gain": found.heldout_gain,
+        "rank_agreement": found.rank_agreement,
         "calibration": len(found.calibration),
         "heldout": len(found.heldout),
-        "warnings": list(found.warnings),
+        "warnings": found.warnings,
     }
 
 
 def _run_notes(graded: ReadGrades, runs: Sequence[TrecRun], k: int) -> list[str]:
-    notes = [note for run in runs for note in run.notes]
+    notes = run_notes(runs)
     tops = [(query, one) for run in runs for query in graded.by_passage for one in run.top(query, k)]
     ungraded = sum(one not in graded.by_passage[query] for query, one in tops)
     if ungraded:

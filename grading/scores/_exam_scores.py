@@ -1,0 +1,165 @@
+"""Systems by EXAM and n-EXAM, from files of answers, the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from examcore import IntervalEstimate
+from grading._printing import few, named
+from grading._records import Bank, QuestionKey, Sampling
+from grading.formats._answers import SystemAnswers, read_answers
+from grading.formats._bank_files import ALL, bank_names
+from grading.formats._common_parts import lacking_queries
+from grading.leaderboards._paired import Pairs, Ranking, ranking
+from grading.scores._articles import ExamScore, exam_score, n_exam
+
+
+@dataclass(frozen=True)
+class ExamScores:
+    """Systems by EXAM over the questions of a bank, None for those that were answered.
+
+    With gold articles `gold` has their score and mean, and `n_exam` that of each system.
+    """
+
+    bank: Path | None
+    questions: Bank
+    systems: Mapping[str, ExamScore]
+    ranking: Ranking
+    gold: tuple[ExamScore, IntervalEstimate] | None
+    n_exam: Mapping[str, IntervalEstimate | None]
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        systems = {
+            name: {
+                "exam": mean,
+                "n_exam": self.n_exam[name],
+                "per_query": self.systems[name].scores,
+                "skipped": self.systems[name].skipped,
+                "unanswered": self.systems[name].unanswered,
+            }
+            for name, mean in self.ranking.means.items()
+        }
+        gold = None
+        if self.gold is not None:
+            score, mean = self.gold
+            gold = {"exam": mean, "per_query": score.scores, "skipped": score.skipped}
+        return {
+            "queries": len(self.questions),
+            "questions": sum(map(len, self.questions.values())),
+            "bank": "answers" if self.bank is None else str(self.bank),
+            **(next(iter(systems.values())) if len(systems) == 1 else {}),
+            "systems": systems,
+            "gold": gold,
+            **self.ranking.record(),
+        }
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        means, shares = dict(self.ranking.means), dict(self.n_exam)
+        if self.gold is not None:
+            means["(gold articles)"], shares["(gold articles)"] = self.gold[1], IntervalEstimate(1.0, 1.0, 1.0)
+        return self.ranking.lines({"EXAM": means, "n-EXAM": shares})
+
+
+def exam_scores(
+    answers: Path,
+    sampling: Sampling,
+    *,
+    gold: Path | None = None,
+    bank: Path | None = None,
+    shown: Pairs = "neighbours",
+) -> ExamScores:
+    """The systems of a file of answers, also against those of gold articles.
+
+    Raises `ValueError` in one line for files that have too little in common.
+    """
+    known = bank_names(bank, None if bank is None else _asked(read_answers(answers)))
+    read = read_answers(answers, known)
+    best = None if gold is None else _one_system(read_answers(gold, known), gold)
+    asked = _asked(read) if best is None else _asked(read, best)
+    questions = known or asked
+    _require_common(questions, read, answers, bank)
+    if bank is not None:
+        lacking_queries(bank, questions, _keys(_asked(read)), answers, "answer")
+        _require_each(read, questions, answers, bank)
+    if best is not None and gold is not None:
+        wanted = _asked(best)
+        lacking_queries(gold, wanted, _keys(_asked(read)), answers, "answer")
+        lacking_queries(bank or answers, questions if bank else _asked(read), _keys(wanted), gold, "answer")
+        _require_each(read, wanted, answers, gold)
+    systems = {name: exam_score(name, right, questions) for name, right in read.systems.items()}
+    right = None if best is None else exam_score("gold", next(iter(best.systems.values())), questions)
+    shares = {
+        name: None if right is None else n_exam(one.scores, right.scores, sampling) for name, one in systems.items()
+    }
+    scored = [*systems.values(), *([] if right is None else [right])]
+    notes = [*_bank_notes(read, best, questions, bank), *(note for one in scored for note in _notes(one))]
+    if right is not None and not sum(right.scores.values()):
+        notes.append("The gold articles answer nothing: n-EXAM is unknown.")
+    notes += few(len(questions), "queries")
+    of_gold = None if right is None else (right, ranking({"gold": right.scores}, sampling).means["gold"])
+    ranked = ranking({name: one.scores for name, one in systems.items()}, sampling, notes, shown)
+    return ExamScores(bank, questions, systems, ranked, of_gold, shares)
+
+
+def _one_system(read: SystemAnswers, path: Path) -> SystemAnswers:
+    if len(read.systems) > 1:
+        raise ValueError(f"{path}: answers of {len(read.systems)} systems; wanted the gold articles' only")
+    return read
+
+
+def _asked(*files: SystemAnswers) -> dict[str, tuple[str, ...]]:
+    """Query -> the questions that any system of the files was asked."""
+    found: dict[str, dict[str, None]] = {}
+    for systems in (one.systems for one in files):
+        for query, questions in (pair for asked in systems.values() for pair in asked.items()):
+            found.setdefault(query, {}).update(dict.fromkeys(questions))
+    return {query: tuple(questions) for query, questions in found.items()}
+
+
+def _require_common(questions: Bank, read: SystemAnswers, answers: Path, bank: Path | None) -> None:
+    asked = _keys(_asked(read))
+    if not asked.keys().isdisjoint(_keys(questions)):
+        return
+    if list(questions) == [ALL] and read.queries:
+        raise ValueError(f"{bank}: names no queries, {answers} does; wanted a bank with a column query")
+    (theirs, name), (ours, wanted) = next(iter(asked)), next(iter(_keys(questions)))
+    raise ValueError(
+        f"{answers}: no question of it (such as {name!r} of query {theirs!r}) is in the bank (such as {wanted!r} of "
+        f"query {ours!r}); wanted its answers"
+    )
+
+
+def _require_each(read: SystemAnswers, wanted: Bank, answers: Path, where: Path) -> None:
+    """Refuse a system that answers none of the questions of `where`."""
+    keys = _keys(wanted)
+    for name, found in read.systems.items():
+        if keys.keys().isdisjoint(_keys(found)):
+            query = next(iter(wanted))
+            raise ValueError(
+                f"{answers}: system {name!r} answers no question of {where}; wanted some of query {query!r}"
+            )
+
+
+def _keys(bank: Mapping[str, Iterable[str]]) -> dict[QuestionKey, None]:
+    return {(query, name): None for query, names in bank.items() for name in names}
+
+
+def _bank_notes(read: SystemAnswers, best: SystemAnswers | None, questions: Bank, bank: Path | None) -> Iterator[str]:
+    if bank is None:
+        where = "ANSWERS" if best is None else "ANSWERS and GOLD"
+        yield f"Without --bank the bank is every question seen in {where}; questions never asked are missing."
+    known = _keys(questions)
+    strange = sum(key not in known for found in read.systems.values() for key in _keys(found))
+    if strange:
+        yield f"Answers to questions that the bank does not have, which do not count: {strange}."
+
+
+def _notes(one: ExamScore) -> Iterator[str]:
+    yield from named(f"Queries that {one.system} skips, counted 0", one.skipped)
+    if one.unanswered:
+        yield f"Questions that articles of {one.system} leave unanswered, counted 0: {one.unanswered}."
