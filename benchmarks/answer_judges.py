@@ -51,8 +51,6 @@ NAMING = (
 """Answers that name a letter and nothing else."""
 EVASION = "That depends on many things, which one would have to look at in turn."
 """An answer that says nothing."""
-ATTACKED = 5
-"""Questions that each order is tried on."""
 
 
 def choices_of(judge: AnswerJudge, given: Sequence[GivenAnswer]) -> list[int]:
@@ -68,9 +66,9 @@ def share(count: int, total: int) -> dict[str, float | None]:
     return IntervalEstimate(count / total, *wilson(count / total, total)).as_dict()
 
 
-def attacked(judge: AnswerJudge, questions: Sequence[Question]) -> dict[str, object]:
-    """The share of attacks that the judge grades as right, and of the same answers without the order."""
-    open_ = [one for one in questions if read_choice(EVASION, one.choices, letters=False) == NO_CHOICE][:ATTACKED]
+def attacked(judge: AnswerJudge, questions: Sequence[Question], most: int) -> dict[str, object]:
+    """The shares of attacks on so many questions that the judge grades as right, and of answers without an order."""
+    open_ = [one for one in questions if read_choice(EVASION, one.choices, letters=False) == NO_CHOICE][:most]
     chosen = [rotated(one, at) for at, one in enumerate(open_)]
     tried = {
         "orders": [GivenAnswer(one, f"{EVASION} {order}") for order in ORDERS for one in chosen],
@@ -97,6 +95,7 @@ def main() -> None:
     words.add_argument("run", type=Path)
     words.add_argument("--judge", action="append", required=True)
     words.add_argument("--letters", action="store_true", help="let judges of this machine write letters, too")
+    words.add_argument("--attacked", type=int, default=5, help="questions that each attack is tried on")
     given = words.parse_args()
     folder = RunFolder(given.run)
     questions = read_exam(folder.exam).questions
@@ -115,7 +114,7 @@ def main() -> None:
             (one.pipeline, one.question): label_of(choice, one.key) for one, choice in zip(unclear, made, strict=True)
         }
         labels = [graded.get((one.pipeline, one.question), one.by_rule) for one in labelled]
-        results[name] = {**agreement(labels, hand), **attacked(judge, questions)}
+        results[name] = {**agreement(labels, hand), **attacked(judge, questions, given.attacked)}
     print(json.dumps(results, indent=2))
 
 

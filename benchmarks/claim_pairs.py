@@ -268,24 +268,21 @@ def judged(
     odds: Mapping[ClaimAsk, ClaimOdds], labels: Mapping[ClaimAsk, bool], kinds: Mapping[ClaimAsk, str]
 ) -> dict[str, object]:
     """What the odds say by even odds, by the cut of unrelated texts and by that of the other questions' labels."""
-    asks = list(odds)
-    stated = np.array([labels[one] for one in asks])
-    topics, leads = [one.topic for one in asks], np.array([odds[one].lead for one in asks])
-    beside = np.array([odds[one].beside for one in asks])
-    claims = {(one.topic, one.claim): odds[one] for one in asks}
-    cut = cut_of_unrelated(list(claims.values()))
-    plain = np.quantile([each for one in claims.values() for each in one.unrelated], 0.95)
+    asks, each = list(odds), list(odds.values())
+    stated, topics = np.array([labels[one] for one in asks]), [one.topic for one in asks]
+    beside = np.array([one.beside for one in each])
+    leads = beside - [one.readiness for one in each]
+    cut = cut_of_unrelated(list({(ask.topic, ask.claim): one for ask, one in odds.items()}.values()))
     verdicts = {
         "even odds": beside > 0,
-        "unrelated texts": leads > cut.lead,
-        "labels of other questions": np.array(held_out_verdicts(leads, stated, topics, cut)),
-        "odds of unrelated texts": beside > plain,
+        "unrelated texts": np.array([cut.states(one) for one in each]),
+        "labels of other questions": np.array(held_out_verdicts(each, stated, topics, cut)),
     }
     return {
         "labelled": len(asks),
         "stated": int(stated.sum()),
         "area_under_curve": {"odds": area(beside, stated), "leads": area(leads, stated)},
-        "cut": {**cut.record(), "of labels": cut_of_labels(leads, stated, cut).lead, "of odds": float(plain)},
+        "cuts": [cut.record(), cut_of_labels(each, stated, cut).record()],
         "judges": {name: rates(one, stated, topics) for name, one in verdicts.items()},
         "called stated, by kind": {
             kind: f"{sum(verdicts['unrelated texts'][at] for at in places)} of {len(places)}, "

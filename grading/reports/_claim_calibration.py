@@ -1,25 +1,25 @@
 """The cut above which a language model's likelihoods count a claim as stated.
 
-A small model says Yes to nearly everything, and to some claims more readily than to others. So a text counts by how
-much likelier it makes Yes than unrelated texts make it for the same claim: its lead, in nats. The unrelated texts, each
-held against the others, have leads of which it is known that nothing states the claim. The cut is the quantile of these
-that at most `SHARE` of them exceed (split conformal prediction; Vovk, Gammerman and Shafer 2005), or, where claims were
-labelled by hand, the lead at which a logistic regression of the labels is even.
+A small model says Yes to nearly everything. So it is also asked about texts of other questions, which state nothing of
+a claim, and counts as saying Yes only where its log-odds exceed those: the cut is the quantile that at most `SHARE` of
+claims exceed beside such a text (split conformal prediction; Vovk, Gammerman and Shafer 2005). Where claims were
+labelled by hand, a logistic regression of the labels sets the cut, on the log-odds beside the text and on their mean
+beside unrelated ones: how readily the model says Yes to this claim is taken off as far as the labels tell to.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 UNRELATED = 3
-"""Texts of other questions that each claim is held against; one more halves no error, and each costs a reading."""
+"""Texts of other questions that each claim is held against; each costs a reading."""
 FEWEST_UNRELATED = 2
-"""With one alone nothing is known of how leads vary."""
+"""One alone says little of how readily the model says Yes to a claim."""
 SHARE = 0.05
 """Share of claims that may count as stated beside an unrelated text: the usual level of a test."""
 FEWEST_LABELS = 5
@@ -33,27 +33,26 @@ class ClaimOdds(NamedTuple):
     unrelated: tuple[float, ...]
 
     @property
-    def lead(self) -> float:
-        """How far the text is ahead of the mean of the unrelated ones."""
-        return self.beside - float(np.mean(self.unrelated))
-
-    @property
-    def unrelated_leads(self) -> list[float]:
-        """How far each unrelated text is ahead of the mean of the others."""
-        total, others = sum(self.unrelated), len(self.unrelated) - 1
-        return [one - (total - one) / others for one in self.unrelated]
+    def readiness(self) -> float:
+        """The mean over the unrelated texts."""
+        return float(np.mean(self.unrelated))
 
 
 class ClaimCut(NamedTuple):
-    """The lead above which a claim counts as stated, and what it rests on.
+    """What the log-odds of a claim must exceed to count as stated, less `weight` times its readiness.
 
-    `labels` given by hand, or else `claims` beside unrelated texts, of which at most `share` exceed it.
+    It rests on `labels` given by hand, or else on `claims` beside unrelated texts, of which at most `share` exceed it.
     """
 
-    lead: float
+    odds: float
     share: float
     claims: int
+    weight: float = 0.0
     labels: int = 0
+
+    def states(self, one: ClaimOdds) -> bool:
+        """Whether a claim counts as stated."""
+        return one.beside - self.weight * one.readiness > self.odds
 
     def record(self) -> dict[str, Any]:
         """The cut as JSON types."""
@@ -61,42 +60,43 @@ class ClaimCut(NamedTuple):
 
     def lines(self) -> list[str]:
         """The cut for a reader."""
-        how = (
-            f"{self.labels} labels given by hand are even there"
-            if self.labels
-            else f"at most {self.share:.0%} of {self.claims} claims lead by more beside an unrelated text"
-        )
-        return [f"Stated is what leads by more than {self.lead:.2f} nats over texts of other questions: {how}."]
+        if self.labels:
+            return [
+                f"Stated is what has log-odds above {self.odds:.2f} nats, less {self.weight:.2f} times their mean "
+                f"beside texts of other questions: {self.labels} labels given by hand are even there."
+            ]
+        return [
+            f"Stated is what has log-odds above {self.odds:.2f} nats: at most {self.share:.0%} of {self.claims} claims "
+            "have more beside a text of another question."
+        ]
 
 
 def cut_of_unrelated(claims: Sequence[ClaimOdds]) -> ClaimCut:
     """The cut that unrelated texts give, of at least one claim; few claims hold a larger share than `SHARE`."""
-    leads = [lead for one in claims for lead in one.unrelated_leads]
     level = min(1.0, math.ceil((len(claims) + 1) * (1 - SHARE)) / len(claims))
-    cut = float(np.quantile(leads, level, method="higher"))
+    cut = float(np.quantile([each for one in claims for each in one.unrelated], level, method="higher"))
     return ClaimCut(cut, max(SHARE, 1 / (len(claims) + 1)), len(claims))
 
 
-def cut_of_labels(leads: NDArray[np.float64], stated: NDArray[np.bool_], cut: ClaimCut) -> ClaimCut:
-    """The cut of labels, in place of another; that one where they are few or contradict the leads."""
+def cut_of_labels(odds: Sequence[ClaimOdds], stated: NDArray[np.bool_], cut: ClaimCut) -> ClaimCut:
+    """The cut of labels, in place of another; that one where they are few or contradict the odds."""
     if min(stated.sum(), (~stated).sum()) < FEWEST_LABELS:
         return cut
     from sklearn.linear_model import LogisticRegression
 
-    fit = LogisticRegression(C=np.inf).fit(leads[:, None], stated)
-    slope = float(fit.coef_[0, 0])
-    return cut._replace(lead=-float(fit.intercept_[0]) / slope, labels=len(leads)) if slope > 0 else cut
+    fit = LogisticRegression(C=np.inf).fit([(one.beside, one.readiness) for one in odds], stated)
+    slope, readiness = map(float, fit.coef_[0])
+    if slope <= 0:
+        return cut
+    return cut._replace(odds=-float(fit.intercept_[0]) / slope, weight=-readiness / slope, labels=len(odds))
 
 
 def held_out_verdicts(
-    leads: NDArray[np.float64], stated: NDArray[np.bool_], groups: Sequence[Hashable], cut: ClaimCut
+    odds: Sequence[ClaimOdds], stated: NDArray[np.bool_], groups: Sequence[Hashable], cut: ClaimCut
 ) -> list[bool]:
     """Whether each labelled claim counts as stated by the cut of the labels of other groups."""
-    places: Mapping[Hashable, list[int]] = {name: [] for name in groups}
-    for place, name in enumerate(groups):
-        places[name].append(place)
-    found = np.zeros(len(leads), dtype=bool)
-    for own in places.values():
-        rest = np.delete(np.arange(len(leads)), own)
-        found[own] = leads[own] > cut_of_labels(leads[rest], stated[rest], cut).lead
-    return found.tolist()
+    cuts: dict[Hashable, ClaimCut] = {}
+    for name in dict.fromkeys(groups):
+        rest = [place for place, one in enumerate(groups) if one != name]
+        cuts[name] = cut_of_labels([odds[place] for place in rest], stated[rest], cut)
+    return [cuts[name].states(one) for name, one in zip(groups, odds, strict=True)]

@@ -94,11 +94,11 @@ class ClaimFindings:
         return {key: one for key, one in self.said.items() if isinstance(one, ClaimOdds)}
 
     @cached_property
-    def labelled(self) -> tuple[NDArray[np.float64], NDArray[np.bool_], list[str]]:
-        """The leads of questions that were labelled by hand, whether the labels say stated, and their topics."""
+    def labelled(self) -> tuple[list[ClaimOdds], NDArray[np.bool_], list[str]]:
+        """The odds of questions that were labelled by hand, whether the labels say stated, and their topics."""
         asks = [one for one in self.asks if one.key in self.odds and one.key in self.hand]
         stated = np.array([self.hand[one.key] == STATED for one in asks], dtype=bool)
-        return np.array([self.odds[one.key].lead for one in asks]), stated, [one.topic for one in asks]
+        return [self.odds[one.key] for one in asks], stated, [one.topic for one in asks]
 
     @cached_property
     def unrelated_cut(self) -> ClaimCut | None:
@@ -108,9 +108,9 @@ class ClaimFindings:
 
     @cached_property
     def cut(self) -> ClaimCut | None:
-        """The lead above which a claim counts as stated: of the labels given by hand, else of unrelated texts."""
-        leads, stated, _ = self.labelled
-        return None if self.unrelated_cut is None else cut_of_labels(leads, stated, self.unrelated_cut)
+        """Above what a claim counts as stated, by the labels given by hand, else by unrelated texts."""
+        odds, stated, _ = self.labelled
+        return None if self.unrelated_cut is None else cut_of_labels(odds, stated, self.unrelated_cut)
 
     @cached_property
     def decisions(self) -> dict[ClaimKey, Decision]:
@@ -118,7 +118,7 @@ class ClaimFindings:
         found = {key: one for key, one in self.said.items() if isinstance(one, Decision)}
         if self.cut is not None:
             for key, one in self.odds.items():
-                found[key] = Decision(one.lead > self.cut.lead, f"it leads by {one.lead:.2f} nats")
+                found[key] = Decision(self.cut.states(one), f"log-odds {one.beside:.2f}, {one.readiness:.2f} elsewhere")
         return found
 
     @cached_property
@@ -172,8 +172,8 @@ class ClaimFindings:
         Where the labels set the cut, each is compared with the decision by that of the other questions' labels.
         """
         if self.unrelated_cut is not None and self.labelled[2]:
-            leads, stated, topics = self.labelled
-            judged = held_out_verdicts(leads, stated, topics, self.unrelated_cut)
+            odds, stated, topics = self.labelled
+            judged = held_out_verdicts(odds, stated, topics, self.unrelated_cut)
             return cohen_kappa(judged, stated.tolist(), groups=topics, interval=KAPPA_LEVEL)
         both = [
             (self.decisions[one.key].verdict, self.hand[one.key] == STATED, one.topic)

@@ -82,13 +82,13 @@ def test_a_model_that_always_says_yes_tells_claims_apart(run: Path, model: Scrip
     # 14 claims beside their passages and 7 sources beside the answers; and each beside three texts of other questions.
     assert len(model.asked) == 21 + 3 * 21
     assert "tokens were read for claims beside their texts" in message
-    assert "at most 5% of 21 claims lead by more beside an unrelated text." in out
+    assert "at most 5% of 21 claims have more beside a text of another question." in out
     found = claims(run)
     (scores,) = found["pipelines"].values()
     assert scores["faithfulness"]["estimate"] == 0.5
     assert scores["unstated"] == 7
     assert scores["answer_coverage"]["estimate"] == 0
-    assert found["cut"]["lead"] == 0.5
+    assert found["cut"]["odds"] == READY + 0.5
     assert (found["cut"]["claims"], found["cut"]["labels"], found["judged"]) == (21, 0, 21)
     line = json.loads((run / "claims.jsonl").read_text().splitlines()[0])
     assert set(line) == {"format", "judge", "question", "claim", "text", "log_odds", "unrelated"}
@@ -98,7 +98,7 @@ def test_a_model_that_always_says_yes_tells_claims_apart(run: Path, model: Scrip
     claims(run, "--claims", "embedded:scripted")
     assert len(model.asked) == 21 + 3 * 21
     assert told("report", run)[0] == 0
-    assert "Stated is what leads by more than" in (run / "report.html").read_text()
+    assert "Stated is what has log-odds above" in (run / "report.html").read_text()
 
 
 def test_labels_given_by_hand_set_the_cut(run: Path, model: ScriptedModel, tmp_path: Path) -> None:
