@@ -89,15 +89,13 @@ def _scale_samples(
 
 
 def sampled_scales(
-    density: Callable[[Floats], float], centre: Floats, root: Floats, seed: int, progress: Progress | None
+    density: Callable[[Floats], float], centre: Floats, axes: Floats, seed: int, progress: Progress | None
 ) -> tuple[Floats, Floats]:
     """Samples `[SAMPLES, H]` from a density like the one given by its log, and normalised importance weights.
 
-    Along each principal axis of the Normal, samples are from halves of two Normals, each as wide as the density is on
+    `axes` are the columns of `root_of` a Normal's curvature. Along each, samples are from halves of two Normals, each as wide as the density is on
     its side (Rue, Martino & Chopin 2009, 6.5), and somewhat wider: a scale that may be small has a long tail below.
     """
-    axes, spreads, _ = np.linalg.svd(root)
-    axes = axes * spreads
     ends = np.array([[_finite(density, centre + side * AWAY * axis) for axis in axes.T] for side in (-1, 1)])
     drops = max(_finite(density, centre), np.finfo(float).min) - ends
     below, above = np.clip(1 / np.sqrt(np.maximum(drops, LONGEST**-2)), SHORTEST, LONGEST)
@@ -142,9 +140,13 @@ def _normal(density: Callable[[Floats], float], start: Floats) -> tuple[Floats, 
 
 
 def root_of(curvature: Floats) -> Floats:
-    """A root of the covariance of a Normal whose log density has minus this curvature, bounded where it is flat."""
+    """A root of the covariance of a Normal whose log density has minus this curvature, bounded where it is flat.
+
+    Its columns are the principal axes, the largest part of each positive: rounding would choose any other sign.
+    """
     values, vectors = np.linalg.eigh(curvature)
-    return np.asarray(vectors / np.sqrt(np.maximum(values, FLATTEST)))
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
+    return np.asarray(vectors * np.sign(largest) / np.sqrt(np.maximum(values, FLATTEST)))
 
 
 def shares(weights: Floats, count: int, rng: np.random.Generator) -> list[int]:
