@@ -79,7 +79,6 @@ def move_spread(rng, answers, bounds, logits, items, width, under):  # type: ign
     for i in range(len(x)):
         own = log_a[i] * math.expm1(move)
         x[i] += math.expm1(own) * part[i]
-        part[i] *= math.exp(own)
         log_a[i] += own
         if len(under[1]) > 0:
             b[i] *= math.exp(-own)

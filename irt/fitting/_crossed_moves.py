@@ -19,10 +19,7 @@ from numpy.typing import NDArray
 
 from irt._responses import Floats
 from irt.fitting import _crossed_kernels as kernels
-from irt.fitting._sampling_steps import scale_drawn
 
-ROUNDS = 8
-"""Of discriminations and their spread by turns, given what the levels bring: one moves the spread too little."""
 LEAST, STEEPEST = 1e-6, 1e4
 """Scales stay above the first; components this many times as large as the effects on items are not centred on them,
 for then all of what the levels bring is the components and the regression is exact to rounding.
@@ -243,25 +240,17 @@ class CrossedChain:
         self._load(self.theta - table.design[:, main] @ self._base[main])
         sums, weight = state.g @ loading / state.w[owner], (scale / state.w[owner]) ** 2
         if table.free_a:
-            for _ in range(ROUNDS):
-                weight = self._move_slopes_under(sums, weight)
+            logits, brought, items = (self.x, self.part), (sums, weight), (state.log_a, state.b)
+            priors = (self._shape(), self._place())
+            kernels.move_slopes_under(self.rng, table.answers, self.bounds, logits, items, brought, priors)
+            weight = weight * np.exp(2 * state.log_a.mean())
+            state.settle()
+            self._move_spread(sums, weight)
         a, scale = np.exp(state.log_a), state.scale[table.term[main]]
         precision = 1 + weight * np.sum(a**2)
         mean = np.sqrt(weight) * (a @ sums) / precision
         state.z[main] = mean + self.rng.standard_normal(len(main)) / np.sqrt(precision)
         state.g -= np.outer(a, loading @ (scale * state.z[main]))
-
-    def _move_slopes_under(self, sums: Floats, weight: Floats) -> Floats:
-        """Discriminations, and their spread with and without them; returns the weight in the abilities' new unit."""
-        state, logits, brought = self.state, (self.x, self.part), (sums, weight)
-        items, priors = (state.log_a, state.b), (self._shape(), self._place())
-        kernels.move_slopes_under(self.rng, self.table.answers, self.bounds, logits, items, brought, priors)
-        weight = weight * np.exp(2 * state.log_a.mean())
-        state.settle()
-        self._move_spread(sums, weight)
-        square, width = float(np.sum(state.log_a**2)), self.table.widths["spread_a"]
-        state.spread_a = scale_drawn(self.rng, state.spread_a, len(state.log_a) - 1, square, width)
-        return np.asarray(weight)
 
     def _shift_difficulties(self) -> None:
         """Each difficulty with all effects of a facet on its item, no logit being changed."""
