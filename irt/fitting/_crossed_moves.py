@@ -311,7 +311,7 @@ class CrossedChain:
         rows = np.column_stack([table.design, np.ones(len(state.r)), state.r])
         precision = 1 / state.w[table.facet] ** 2
         self.weights[1][:] -= self.weights[0] * self.offset  # answers as they are without the covariates
-        kernels.take_moments(table.answers, table.column, rows, self.weights, precision, self.moments)
+        kernels.take_moments(table.column, rows, self.weights, precision, self.moments)
 
     def _draw_slopes(self) -> None:
         """Slopes of the item covariates, difficulties and effects on items integrated out."""

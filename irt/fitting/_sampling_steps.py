@@ -88,9 +88,10 @@ def solve_lower(root, right):  # type: ignore[no-untyped-def]
     solved = right.copy()
     for j in range(len(root)):
         for k in range(j):
-            if root[j, k] != 0.0:
-                solved[j] -= root[j, k] * solved[k]
-        solved[j] /= root[j, j]
+            for column in range(solved.shape[1]):
+                solved[j, column] -= root[j, k] * solved[k, column]
+        for column in range(solved.shape[1]):
+            solved[j, column] /= root[j, j]
     return solved
 
 
