@@ -93,8 +93,9 @@ def sampled_scales(
 ) -> tuple[Floats, Floats]:
     """Samples `[SAMPLES, H]` from a density like the one given by its log, and normalised importance weights.
 
-    `axes` are the columns of `root_of` a Normal's curvature. Along each, samples are from halves of two Normals, each as wide as the density is on
-    its side (Rue, Martino & Chopin 2009, 6.5), and somewhat wider: a scale that may be small has a long tail below.
+    `axes` are the columns of `root_of` a Normal's curvature. Along each, samples are from halves of two Normals, each
+    as wide as the density is on its side (Rue, Martino & Chopin 2009, 6.5), and somewhat wider: a scale that may be
+    small has a long tail below.
     """
     ends = np.array([[_finite(density, centre + side * AWAY * axis) for axis in axes.T] for side in (-1, 1)])
     drops = max(_finite(density, centre), np.finfo(float).min) - ends
