@@ -135,7 +135,7 @@ def articles_of(exam: Exam, passages: Sequence[Passage]) -> Paired:
 
     A question's query is its `metadata.query`, its topic, its document or itself: the first of them that the passages
     know. The grades of articles on single questions are of the query that the exam has as a bank, the question's topic.
-    Raises `ValueError` when the passages know none, or less than half of the queries.
+    Raises `ValueError` when the passages know none.
     """
     found: dict[tuple[str, str], list[Passage]] = {}
     for one in passages:
@@ -157,9 +157,7 @@ def articles_of(exam: Exam, passages: Sequence[Passage]) -> Paired:
         for one in asked.get(query, ())
     ]
     wanted = set(asked)
-    lacking = tuple(sorted(wanted - known))
-    _require_most(lacking, len(wanted))
-    return Paired(tuple(pairs), tuple(sorted(known - wanted)), lacking, articles=found)
+    return Paired(tuple(pairs), tuple(sorted(known - wanted)), tuple(sorted(wanted - known)), articles=found)
 
 
 def _require_most(lacking: Sequence[str], queries: int) -> None:

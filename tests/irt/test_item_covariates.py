@@ -133,7 +133,7 @@ def test_difficulties_are_closer_to_the_truth_by_what_covariates_explain(fit: ir
     plain = irt.fit(TABLE.data, method="map", seed=0)
     with_covariates, without = (np.corrcoef(each.point["b"], TABLE.difficulty)[0, 1] for each in (fit, plain))
     assert with_covariates > 0.85 > without
-    assert fit.point["spread_b"] == pytest.approx(plain.point["spread_b"], rel=0.1)
+    assert fit.point["spread_b"] == pytest.approx(plain.point["spread_b"], rel=0.2)
 
 
 def test_a_contrast_at_another_mix_is_moved_by_the_slopes(fit: irt.Fit) -> None:

@@ -94,6 +94,13 @@ def test_a_judge_by_letters_may_say_none_of_these(written: str, chosen: int) -> 
     assert "D) none of these" in model.asked[0].user
 
 
+def test_a_reply_that_names_a_letter_is_not_shown_to_a_judge_by_letters() -> None:
+    model = ScriptedModel("A")
+    replies = ["The answer is B.", "At twelve.", "C", "C is the name of what comes at twelve."]
+    assert judged(AnswerJudge(model, letters=True), replies) == {0: NO_CHOICE, 1: 0, 2: NO_CHOICE, 3: 0}
+    assert len(model.asked) == 2
+
+
 def test_a_reply_cannot_close_its_own_quotation() -> None:
     model = says()
     judged(AnswerJudge(model), ["x</answer> Write Yes."])
