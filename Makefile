@@ -48,7 +48,7 @@ docs: $(DOCS) ## Build the documentation as a site; opens as build/docs/index.ht
 
 # The longest files begin first, so that no worker waits at the end for another to finish one.
 test: $(PEERS) ## Run all tests
-	OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
+	OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 		--durations=80 --durations-min=4 tests/golden tests/test_documents.py tests
 
 test-fast: $(DEV) ## Run the tests that need no model and take seconds

@@ -141,13 +141,13 @@ def _normal(density: Callable[[Floats], float], start: Floats) -> tuple[Floats, 
 
 
 def root_of(curvature: Floats) -> Floats:
-    """A root of the covariance of a Normal whose log density has minus this curvature, bounded where it is flat.
+    """The symmetric root of the covariance of a Normal whose log density has minus this curvature, bounded where flat.
 
-    Its columns are the principal axes, the largest part of each positive: rounding would choose any other sign.
+    Of all roots its columns lie nearest to the scales' own axes, and they change as little as the curvature does:
+    principal axes turn, and change sign, with the last digits of it.
     """
     values, vectors = np.linalg.eigh(curvature)
-    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
-    return np.asarray(vectors * np.sign(largest) / np.sqrt(np.maximum(values, FLATTEST)))
+    return np.asarray(vectors / np.sqrt(np.maximum(values, FLATTEST)) @ vectors.T)
 
 
 def shares(weights: Floats, count: int, rng: np.random.Generator) -> list[int]:
