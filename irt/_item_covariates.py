@@ -109,8 +109,8 @@ class ItemCovariates:
         slack = SLACK * np.ptp(values)
         if not values.min() - slack <= mean <= values.max() + slack:
             raise ValueError(
-                f"at: found '{name}' {mean:g}; wanted a mean from {values.min():g} to {values.max():g}, the values of "
-                "the items (beyond them nothing was seen)"
+                f"at: found '{name}' {mean:.3g}; wanted a mean from {values.min():.3g} to {values.max():.3g}, the "
+                "values of the items"
             )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from examcore.page import chance, joined, percent, plain_number, signed, signed_range
 from irt import Fit
 from irt.plots import records
-from ragexam.report._component_names import facet_name, facet_plural, level_name
+from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._fitted_model import FittedModel
 from ragexam.report._page_parts import PageSection, PageTable, column_heads, number_cell, table_row
 from ragexam.report._response_scores import bound_of, row_interval
@@ -21,7 +20,7 @@ def dependence_section(model: FittedModel | None) -> PageSection:
     rows = _leads(model)
     apart = sum(float(row["low"]) > 0 or float(row["high"]) < 0 for row in rows)
     counted_up = f"Of {len(rows)} effects, {apart} have an interval without zero; by chance alone a tenth would."
-    return PageSection([mix_sentence(model), *_explained(model.fit), counted_up], tables=(_slopes(model, rows),))
+    return PageSection([mix_sentence(model), _explained(model.fit), counted_up], tables=(_slopes(model, rows),))
 
 
 def mix_sentence(model: FittedModel) -> str:
@@ -32,8 +31,8 @@ def mix_sentence(model: FittedModel) -> str:
     own = dict(zip(known.names, known.centre.tolist(), strict=True))
     if model.beyond:
         return (
-            f"The verdict is not read at the mix of your users' questions: {model.beyond}. It holds for questions like "
-            "the exam's."
+            "The verdict holds for questions like the exam's: those of your users lie beyond them, where nothing was "
+            f"seen ({model.beyond})."
         )
     if model.mix:
         named = [
@@ -47,16 +46,20 @@ def mix_sentence(model: FittedModel) -> str:
     return f"The verdict is read at the mean of the exam's questions: {joined(named)}."
 
 
-def _explained(fit: Fit) -> Iterator[str]:
-    """How much of it covariates explain."""
-    for name, share in fit.explained_shares():
-        what = (
-            "which questions are hard" if name == "item" else f"which of the {facet_plural(name)} suits which question"
-        )
-        yield (
-            f"They explain {percent(share.estimate)} of {what} (90 % interval {percent(share.low)} to "
-            f"{percent(share.high)})."
-        )
+def _explained(fit: Fit) -> str:
+    """How much of what makes answers differ covariates explain."""
+    known = fit.design.item_covariates
+    assert known is not None
+    found = [(_explained_part(name), share) for name, share in fit.explained_shares()]
+    parts = [f"{percent(one.estimate)} ({percent(one.low)} to {percent(one.high)}) {part}" for part, one in found]
+    verb = "explain" if len(known.names) > 1 else "explains"
+    return f"What {joined(known.names)} {verb}, with 90\u00a0% intervals: {joined(parts)}."
+
+
+def _explained_part(name: str) -> str:
+    if name == "item":
+        return "of which questions are hard"
+    return f"of which {facet_name(name)} suits which question"
 
 
 def _leads(model: FittedModel) -> list[dict[Any, Any]]:
@@ -76,7 +79,7 @@ def _slopes(model: FittedModel, found: list[dict[Any, Any]]) -> PageTable:
     shown = _names(model)
     rows = tuple(
         table_row(
-            f"{row['per']:g} more {row['covariate']}" if "=" not in row["covariate"] else row["covariate"],
+            row["covariate"] if "=" in row["covariate"] else f"{row['covariate']} {row['per']:g} higher",
             "all answers" if not row["level"] else facet_name(row["facet"]),
             _lead(row, shown),
             number_cell(signed(row["effect"]), row["effect"]),

@@ -235,7 +235,7 @@ def test_they_need_effects_of_levels_on_items(words: dict[str, Any], said: str) 
 
 def test_a_mix_that_was_not_seen_is_refused(fit: irt.Fit) -> None:
     low, high = TABLE.covariate.min(), TABLE.covariate.max()
-    with pytest.raises(ValueError, match=f"found 'overlap' 9; wanted a mean from {low:g} to {high:g}"):
+    with pytest.raises(ValueError, match=f"found 'overlap' 9; wanted a mean from {low:.3g} to {high:.3g}"):
         fit.at({NAME: 9})
     with pytest.raises(ValueError, match="unknown item covariate 'length'; the fit has 'overlap'"):
         fit.at({"length": 9})

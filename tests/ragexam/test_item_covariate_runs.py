@@ -81,7 +81,7 @@ def test_the_page_says_what_the_verdict_depends_on(run: RunFolder) -> None:
     assert "What the verdict depends on" in page
     verdict, _, rest = page.partition("What the verdict depends on")
     assert "your users" in rest[:600]
-    assert "the mean of your users" in verdict or "the mix of your users" in verdict
+    assert "the mean of your users" in verdict or "those of your users" in verdict
 
 
 def test_a_name_that_no_question_has_is_refused(run: RunFolder) -> None:

@@ -53,7 +53,7 @@ def test_with_users_it_is_read_at_their_mix(read: Reader) -> None:
 def test_a_mix_beyond_the_exams_questions_is_not_read(read: Reader) -> None:
     model = read({NAME: [50.0]})
     (first, *_) = dependence_section(model).sentences
-    assert "is not read at the mix of your users' questions: found 'overlap' 50; wanted a mean from" in first
+    assert "lie beyond them, where nothing was seen (found 'overlap' 50; wanted a mean from" in first
     assert model.draws[0].fit is model.fit
 
 
