@@ -39,16 +39,14 @@ _PROMPTS = WriterPrompts(
     ),
     wording_system=(
         "You say exam questions in plain everyday words, as a person would ask who needs the same answer. The thing "
-        "that "
-        "is asked about keeps its name; all other words change."
+        "that is asked about keeps its name; all other words change."
     ),
     wrong_system=(
         "You write wrong answers for exam questions. Each is false, believable to someone who does not know the fact, "
         "and has the form and length of the right answer."
     ),
     search_request="A person searched for something and was sent to this text, which helped. In everyday words of "
-    "their "
-    "own, and not those of the text, what was their question? Reply with one short question.",
+    "their own, and not those of the text, what was their question? Reply with one short question.",
     open_request="Answer in a few words copied from the text.",
     answerable_request="Does the text answer this question? Reply Yes or No.",
     judgment_request="Is this answer correct and complete according to the text? Reply Yes or No.",
@@ -152,9 +150,9 @@ ENGLISH_MODULE = ExamLanguage(
     ),
     first_person=re.compile(r"\b(?:I|we|our|us|my|you|your)\b"),
     mentions_text=re.compile(
-        r"\b(?:the|this|that|given|above|following) (?:sentence|text|passage|paragraph|document|documentation"
-        r"|article|paper"
-        r"|study|abstract|context(?! of)|section|topic|fact|excerpt|quote)\b|\b(?:these|those)\b|\bmentioned\b|____",
+        r"\b(?:the|this|that|given|above|following) (?:sentence|text|passage|paragraph|document|documentation|article"
+        r"|paper|study|abstract|context(?! of)|section|topic|fact|excerpt|quote)\b|\b(?:these|those)\b|\bmentioned\b"
+        r"|____",
         re.IGNORECASE,
     ),
     open_ended=re.compile(
@@ -164,8 +162,8 @@ ENGLISH_MODULE = ExamLanguage(
     ),
     asks=re.compile(
         r"^(?:(?:do|does|did|is|are|was|were|can|could|will|would|should|has|have|had)\s+(?:there\s+(?:any\s+"
-        r"|an?\s+)?)?"
-        r"|(?:how|why|what|when|where|which|who)\s+(?:do|does|did|is|are|was|were|can|could|will|would|should)\s+)",
+        r"|an?\s+)?)?|(?:how|why|what|when|where|which|who)\s+(?:do|does|did|is|are|was|were|can|could|will|would"
+        r"|should)\s+)",
         re.IGNORECASE,
     ),
     references=REFERENCES,
@@ -182,9 +180,8 @@ ENGLISH_MODULE = ExamLanguage(
     ),
     catch_all=re.compile(
         r"\b(?:all|none|any|both|neither|each|either|some)\s+(?:of\s+)?(?:the\s+)?(?:above|these|those|them|other"
-        r"|others|options|"
-        r"choices|answers|listed|mentioned|given|following)\b|^(?:both|neither|either)\s+\(?[A-D]\)?\s+(?:and|n?or)\b"
-        r"|^\(?[A-D]\)?\s+(?:and|&)\s+\(?[A-D]\)?\.?$|^(?:all|both|neither)\.?$"
+        r"|others|options|choices|answers|listed|mentioned|given|following)\b|^(?:both|neither"
+        r"|either)\s+\(?[A-D]\)?\s+(?:and|n?or)\b|^\(?[A-D]\)?\s+(?:and|&)\s+\(?[A-D]\)?\.?$|^(?:all|both|neither)\.?$"
         r"|\b(?:cannot|can't|not)\s+be\s+determined\b|^(?:not\s+(?:mentioned|specified|given|stated)"
         r"|i\s+don'?t\s+know)\b",
         re.I,

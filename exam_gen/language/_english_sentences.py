@@ -51,10 +51,10 @@ _ORDERS = re.compile(
 )
 _EARLY_PRONOUN = re.compile(r"^(?:\W*\w+){0,5}?\W*\b(?:it|its|they|them|their|there)\b", re.IGNORECASE)
 _RUN_TOGETHER = re.compile(
-    r"\w (?:Important|Note|Warning|Tip|Caution|Example|Remember) [A-Z]"
-    r"|\b[A-Z]{3,}[A-Z]{2,}[a-z]{2,}|[a-z]{3,}[A-Z]{3,}[a-z]{2,} "
-    r"|[a-z)`] (?:The|This|It|In|If|When|A|An|You|We|For|To|However|Note|Use|By)\s(?=[a-z`\"])|[a-z]\.[A-Z][a-z]+ [a-z]"
-    r"|^(?:[A-Z][\w-]* )?[\w .`()*-]{2,60}: [A-Z]|(?<!\w)[-–—] [A-Z][a-z]+s? |:\s*\W?$"
+    r"\w (?:Important|Note|Warning|Tip|Caution|Example|Remember) [A-Z]|\b[A-Z]{3,}[A-Z]{2,}[a-z]{2,}"
+    r"|[a-z]{3,}[A-Z]{3,}[a-z]{2,} |[a-z)`] (?:The|This|It|In|If|When|A|An|You|We|For|To|However|Note|Use"
+    r"|By)\s(?=[a-z`\"])|[a-z]\.[A-Z][a-z]+ [a-z]|^(?:[A-Z][\w-]* )?[\w .`()*-]{2,60}: [A-Z]"
+    r"|(?<!\w)[-–—] [A-Z][a-z]+s? |:\s*\W?$"
 )
 _CITES = re.compile(r"^\(|\b[A-Z][a-z]+ [A-Z]{1,3}[,.]|\bdoi\b|\bpp?\. ?\d|\bvol\.? ?\d|\b\d{4};\s?\d")
 _EXAMPLE = re.compile(

@@ -33,17 +33,15 @@ _PROMPTS = WriterPrompts(
     "garde les conditions de la phrase, se comprend sans elle et ne contient pas la réponse. La réponse est faite de "
     "quelques mots copiés de la phrase.",
     crossing="La phrase est dans une autre langue ; la question et la réponse sont en français.",
-    gap_system="Tu transformes des affirmations à trou en questions. La question demande ce qui remplit le blanc, "
-    "ne le "
-    "contient pas, nomme son sujet en entier et se comprend sans l'affirmation.",
+    gap_system="Tu transformes des affirmations à trou en questions. La question demande ce qui remplit le blanc, ne "
+    "le contient pas, nomme son sujet en entier et se comprend sans l'affirmation.",
     wording_system="Tu dis des questions d'examen avec des mots simples de tous les jours, comme les poserait une "
-    "personne "
-    "qui a besoin de la même réponse. La chose dont il s'agit garde son nom ; tous les autres mots changent.",
+    "personne qui a besoin de la même réponse. La chose dont il s'agit garde son nom ; tous les autres mots changent.",
     wrong_system="Tu écris de mauvaises réponses à des questions d'examen. Chacune est fausse, crédible pour qui ne "
     "connaît pas le fait, et a la forme et la longueur de la bonne réponse.",
-    search_request="Une personne cherchait quelque chose et a été envoyée à ce texte, qui l'a aidée. Avec ses "
-    "propres mots "
-    "de tous les jours, et non ceux du texte, quelle était sa question ? Réponds en français par une courte question.",
+    search_request="Une personne cherchait quelque chose et a été envoyée à ce texte, qui l'a aidée. Avec ses propres "
+    "mots de tous les jours, et non ceux du texte, quelle était sa question ? Réponds en français par une courte "
+    "question.",
     open_request="Réponds en quelques mots copiés du texte.",
     answerable_request="Le texte répond-il à cette question ? Réponds par Oui ou Non.",
     judgment_request="Cette réponse est-elle correcte et complète selon le texte ? Réponds par Oui ou Non.",
@@ -128,8 +126,7 @@ _PROMPTS = WriterPrompts(
             "Quel courant un moteur asynchrone absorbe-t-il au démarrage ?",
             "six fois son courant nominal",
             "la moitié de son courant nominal; dix fois son courant à vide; deux fois son courant de freinage; "
-            "exactement "
-            "son courant nominal",
+            "exactement son courant nominal",
         ),
         (
             "Que forment les ouvrières d'une colonie d'abeilles pour survivre au froid ?",
@@ -173,17 +170,15 @@ FRENCH_MODULE = ExamLanguage(
     ),
     open_ended=re.compile(
         r"\b(?:donne[rz]?|cite[rz]?|nomme[rz]?) une? |\bquels? (?:est|sont) (?:une? exemple|un des|l['’]un des"
-        r"|quelques)"
-        r"|\bquels? (?:est|sont) l['’]?(?:a |es |e )?(?:importance|principal\w*|but principal)",
+        r"|quelques)|\bquels? (?:est|sont) l['’]?(?:a |es |e )?(?:importance|principal\w*|but principal)",
         re.I,
     ),
     asks=re.compile(rf"^(?:{_Q}|qu['’])\s*(?:est-ce\s+qu['’e]\s*)?(?:(?:{_IS})\s+)?(?:(?:je|on|nous)\s+)?", re.I),
     references=(
         re.compile(rf"\b(?:cet?|cette|ces)\s+(?:\w+\s+)?{_TEXT}\b", re.I),
         re.compile(
-            r"\b(?:selon|d['’]après|dans|suivant)\s+(?:le|la|l['’]|les)\s*(?:texte|phrase|passage|paragraphe"
-            r"|article|document"
-            r"|chapitre|section|extrait|énoncé|contexte|documentation)\b",
+            r"\b(?:selon|d['’]après|dans|suivant)\s+(?:le|la|l['’]|les)\s*(?:texte|phrase|passage|paragraphe|article"
+            r"|document|chapitre|section|extrait|énoncé|contexte|documentation)\b",
             re.I,
         ),
         re.compile(
@@ -200,19 +195,15 @@ FRENCH_MODULE = ExamLanguage(
         ),
     ),
     leans=leaning_on(
-        r"il|elle|ils|elles|ce|cet|cette|ces|cela|ceci|c['’]est|celui|celle|ceux|celles|on|nous|je|vous|ici|là"
-        r"|alors|donc"
-        r"|ainsi|aussi|également|cependant|toutefois|pourtant|néanmoins|sinon|ensuite|puis|enfin|d['’]abord"
-        r"|en outre|de plus"
-        r"|par exemple|notamment|et|ou|mais|car|or|note|attention|astuce|avertissement|remarque|voir|voyez|veuillez"
-        r"|son|sa|ses|leurs?|d['’]autres|certaine?s|plusieurs|quelques|les deux|le premier|le second|la première"
-        r"|le dernier"
-        r"|en effet|de même|pour cela|dans ce cas|si vous|si c['’]est|\w+ez|\w{2,}(?:er|ir|dre|tre)|oui|non",
-        r"voir|voyez|section|chapitre|figure|tableau|annexe|ci-dessus|ci-dessous|suivante?s?|précédente?s?|cette?"
-        r"|ces|ceci"
-        r"|cela|celui-ci|celle-ci|ceux-ci|nous|notre|nos|vous|votre|vos|je|mon|mes|mentionnée?s?|décrite?s?|cliquez"
-        r"|exemple"
-        r"|également|aussi|donc|cependant|toutefois|dernière?s?|deux|l['’]autre",
+        r"il|elle|ils|elles|ce|cet|cette|ces|cela|ceci|c['’]est|celui|celle|ceux|celles|on|nous|je|vous|ici|là|alors"
+        r"|donc|ainsi|aussi|également|cependant|toutefois|pourtant|néanmoins|sinon|ensuite|puis|enfin|d['’]abord"
+        r"|en outre|de plus|par exemple|notamment|et|ou|mais|car|or|note|attention|astuce|avertissement|remarque|voir"
+        r"|voyez|veuillez|son|sa|ses|leurs?|d['’]autres|certaine?s|plusieurs|quelques|les deux|le premier|le second"
+        r"|la première|le dernier|en effet|de même|pour cela|dans ce cas|si vous|si c['’]est|\w+ez|\w{2,}(?:er|ir|dre"
+        r"|tre)|oui|non",
+        r"voir|voyez|section|chapitre|figure|tableau|annexe|ci-dessus|ci-dessous|suivante?s?|précédente?s?|cette?|ces"
+        r"|ceci|cela|celui-ci|celle-ci|ceux-ci|nous|notre|nos|vous|votre|vos|je|mon|mes|mentionnée?s?|décrite?s?"
+        r"|cliquez|exemple|également|aussi|donc|cependant|toutefois|dernière?s?|deux|l['’]autre",
     ),
     articles=frozenset("le la les l un une des du de d".split()),  # noqa: SIM905
     open_end=re.compile(
@@ -226,11 +217,9 @@ FRENCH_MODULE = ExamLanguage(
     ),
     catch_all=re.compile(
         r"\b(?:tou(?:te)?s|aucune?|chacune?|les\s+deux|l[’']une?)\s+(?:(?:de\s+ces|des|de\s+ceux|les"
-        r"|ces)\s+)?(?:réponses"
-        r"|options|choix|propositions|précédent\w*|ci-dessus|autres)\b|^(?:tou(?:te)?s|aucune?|les\s+deux)\.?$"
-        r"|\bni\s+\(?[A-D]\)?\s*,?\s+ni\b|\bne\s+peut\s+(?:pas\s+)?être\s+déterminé|\bnon\s+(?:précisé|mentionné"
-        r"|indiqué)"
-        r"|^\(?[A-D]\)?\s+(?:et|&)\s+\(?[A-D]\)?\.?$",
+        r"|ces)\s+)?(?:réponses|options|choix|propositions|précédent\w*|ci-dessus|autres)\b|^(?:tou(?:te)?s|aucune?"
+        r"|les\s+deux)\.?$|\bni\s+\(?[A-D]\)?\s*,?\s+ni\b|\bne\s+peut\s+(?:pas\s+)?être\s+déterminé|\bnon\s+(?:précisé"
+        r"|mentionné|indiqué)|^\(?[A-D]\)?\s+(?:et|&)\s+\(?[A-D]\)?\.?$",
         re.I,
     ),
     marked=re.compile(

@@ -26,19 +26,16 @@ _PROMPTS = WriterPrompts(
     no="Nein",
     question_system="Du schreibst Prüfungsfragen zu einzelnen Tatsachen. Eine Frage nennt ihren Gegenstand mit vollem "
     "Namen, behält die Bedingungen des Satzes bei, ist ohne ihn verständlich und enthält die Antwort nicht. Die "
-    "Antwort "
-    "besteht aus wenigen Wörtern, die aus dem Satz abgeschrieben sind.",
+    "Antwort besteht aus wenigen Wörtern, die aus dem Satz abgeschrieben sind.",
     crossing="Der Satz steht in einer anderen Sprache; Frage und Antwort sind auf Deutsch.",
-    gap_system="Du machst aus Aussagen mit einer Lücke Fragen. Die Frage fragt nach dem, was die Lücke füllt, "
-    "enthält es "
-    "nicht, nennt ihren Gegenstand mit vollem Namen und ist ohne die Aussage verständlich.",
+    gap_system="Du machst aus Aussagen mit einer Lücke Fragen. Die Frage fragt nach dem, was die Lücke füllt, enthält "
+    "es nicht, nennt ihren Gegenstand mit vollem Namen und ist ohne die Aussage verständlich.",
     wording_system="Du sagst Prüfungsfragen mit einfachen Alltagswörtern, so wie jemand fragt, der dieselbe Antwort "
     "braucht. Die Sache, nach der gefragt wird, behält ihren Namen; alle anderen Wörter ändern sich.",
     wrong_system="Du schreibst falsche Antworten zu Prüfungsfragen. Jede ist falsch, glaubhaft für jemanden, der die "
     "Tatsache nicht kennt, und hat Form und Länge der richtigen Antwort.",
     search_request="Jemand hat etwas gesucht und wurde auf diesen Text verwiesen, der geholfen hat. Wie lautete die "
-    "Frage, "
-    "in eigenen Alltagswörtern und nicht in denen des Textes? Antworte auf Deutsch mit einer kurzen Frage.",
+    "Frage, in eigenen Alltagswörtern und nicht in denen des Textes? Antworte auf Deutsch mit einer kurzen Frage.",
     open_request="Antworte mit wenigen Wörtern, die aus dem Text abgeschrieben sind.",
     answerable_request="Beantwortet der Text diese Frage? Antworte mit Ja oder Nein.",
     judgment_request="Ist diese Antwort nach dem Text richtig und vollständig? Antworte mit Ja oder Nein.",
@@ -210,13 +207,11 @@ _LEANS = leaning_on(
     r"|zum beispiel|z\. ?b\.|beispielsweise|insbesondere|und|oder|aber|denn|doch|dann|zuerst|zunächst|anschließend"
     r"|schließlich|weitere\w*|andere\w*|einige|manche|viele|hinweis|achtung|tipp|anmerkung|warnung|bitte|siehe|wir|ich"
     r"|sein\w*|ihre?\w?|man|falls sie|wenn sie|\w+en sie|der erste\w*|der zweite\w*|der letzte\w*|die beiden"
-    r"|im folgenden"
-    r"|nachfolgend|oben|unten|ja|nein|nun|jetzt|so|solche\w*",
+    r"|im folgenden|nachfolgend|oben|unten|ja|nein|nun|jetzt|so|solche\w*",
     r"siehe|abschnitt\w*|kapitel\w*|abbildung\w*|tabelle\w*|anhang|oben|unten|folgende[rsmn]?|obige[rsmn]?"
-    r"|dies(?:e[rsmn]?)?"
-    r"|jene[rsmn]?|hier|wir|uns|unser\w*|ich|mein\w*|mich|ihnen|(?-i:Sie|Ihr|Ihre[rsmn]?)|erwähnt\w*|beschrieben\w*"
-    r"|letztere\w*|erstere\w*|klicken|beispiel|z\. ?b\.|beide[rsmn]?|ebenfalls|auch|daher|deshalb|jedoch|vorige\w*"
-    r"|nächste\w*|gezeigt\w*|genannte\w*|derselbe\w*|dieselbe\w*|dasselbe",
+    r"|dies(?:e[rsmn]?)?|jene[rsmn]?|hier|wir|uns|unser\w*|ich|mein\w*|mich|ihnen|(?-i:Sie|Ihr|Ihre[rsmn]?)|erwähnt\w*"
+    r"|beschrieben\w*|letztere\w*|erstere\w*|klicken|beispiel|z\. ?b\.|beide[rsmn]?|ebenfalls|auch|daher|deshalb|jedoch"
+    r"|vorige\w*|nächste\w*|gezeigt\w*|genannte\w*|derselbe\w*|dieselbe\w*|dasselbe",
 )
 
 
@@ -239,8 +234,7 @@ GERMAN_MODULE = ExamLanguage(
     ),
     open_ended=re.compile(
         r"\b(?:nenne\w*|geben? \w* ?ein) |\bwas (?:ist|sind) (?:ein(?:e|er|es)? (?:beispiel|wichtig\w*|häufig\w*)"
-        r"|einige)"
-        r"|\bwelche (?:beispiele|vorteile|möglichkeiten)\b|\bwas ist (?:die|der|das) (?:haupt\w+|bedeutung"
+        r"|einige)|\bwelche (?:beispiele|vorteile|möglichkeiten)\b|\bwas ist (?:die|der|das) (?:haupt\w+|bedeutung"
         r"|wichtigkeit)\b",
         re.I,
     ),
@@ -272,8 +266,7 @@ GERMAN_MODULE = ExamLanguage(
     articles=frozenset("der die das den dem des ein eine einen einem einer eines".split()),  # noqa: SIM905
     open_end=re.compile(
         r"\b(?:und|oder|der|die|das|den|dem|des|eine?[nmrs]?|von|zu|in|im|für|mit|bei|auf|aus|an|durch|als|dass|ist"
-        r"|sind"
-        r"|wird|werden)$",
+        r"|sind|wird|werden)$",
         re.I,
     ),
     joins="und|oder|sowie|bzw\\.|beziehungsweise|noch",

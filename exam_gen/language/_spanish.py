@@ -30,22 +30,17 @@ _PROMPTS = WriterPrompts(
     yes="Sí",
     no="No",
     question_system="Escribes preguntas de examen a partir de hechos sueltos. Una pregunta nombra su tema por "
-    "completo, "
-    "conserva las condiciones de la frase, se entiende sin ella y no contiene la respuesta. La respuesta son unas "
-    "pocas "
-    "palabras copiadas de la frase.",
+    "completo, conserva las condiciones de la frase, se entiende sin ella y no contiene la respuesta. La respuesta son "
+    "unas pocas palabras copiadas de la frase.",
     crossing="La frase está en otro idioma; la pregunta y la respuesta están en español.",
     gap_system="Conviertes afirmaciones con un hueco en preguntas. La pregunta pide lo que llena el hueco, no lo "
-    "contiene, "
-    "nombra su tema por completo y se entiende sin la afirmación.",
+    "contiene, nombra su tema por completo y se entiende sin la afirmación.",
     wording_system="Dices preguntas de examen con palabras sencillas de todos los días, como las haría una persona que "
     "necesita la misma respuesta. La cosa por la que se pregunta conserva su nombre; todas las demás palabras cambian.",
-    wrong_system="Escribes respuestas falsas para preguntas de examen. Cada una es falsa, creíble para quien no "
-    "conoce el "
-    "hecho, y tiene la forma y la longitud de la respuesta correcta.",
+    wrong_system="Escribes respuestas falsas para preguntas de examen. Cada una es falsa, creíble para quien no conoce "
+    "el hecho, y tiene la forma y la longitud de la respuesta correcta.",
     search_request="Una persona buscaba algo y la enviaron a este texto, que la ayudó. Con sus propias palabras de "
-    "todos "
-    "los días, y no con las del texto, ¿cuál era su pregunta? Responde en español con una pregunta corta.",
+    "todos los días, y no con las del texto, ¿cuál era su pregunta? Responde en español con una pregunta corta.",
     open_request="Responde con unas pocas palabras copiadas del texto.",
     answerable_request="¿Responde el texto a esta pregunta? Responde Sí o No.",
     judgment_request="¿Es esta respuesta correcta y completa según el texto? Responde Sí o No.",
@@ -194,17 +189,13 @@ SPANISH_MODULE = ExamLanguage(
     leans=leaning_on(
         r"esto|est[ea]s?|eso|es[ea]s?|aquell?[oa]s?|él|ella|ellos|ellas|aquí|ahí|allí|entonces|luego|así|también|además"
         r"|sin embargo|no obstante|por (?:lo )?tanto|por eso|por ejemplo|en particular|de lo contrario|después"
-        r"|finalmente"
-        r"|primero|y|o|pero|porque|nota|atención|aviso|consejo|advertencia|sugerencia|véase|vea|consulte|su|sus|otros"
-        r"|otras|algun[oa]s|muchos|muchas|varios|varias|ambos|ambas|el primero|el segundo|el último|la primera|lo mismo"
-        r"|en este caso|si (?:usted|quiere|desea|necesita|no)|puede|debe|debería|usted|nosotros|sí|no|ejecute"
-        r"|utilice|use"
-        r"|instale|haga|compruebe|tenga|es|son|hay|se",
-        r"véase|vea|consulte|sección|capítulo|figura|tabla|apéndice|arriba|abajo|siguientes?|anterior(?:es)?"
-        r"|est[ea]s?|esto"
-        r"|es[ea]s?|eso|aquí|nosotros|nuestr[oa]s?|usted|yo|mi|mis|mencionad[oa]s?|descrit[oa]s?|pulse|ejemplo"
-        r"|también|además"
-        r"|ambos|ambas|dich[oa]s?|por lo tanto|sin embargo|puede usted",
+        r"|finalmente|primero|y|o|pero|porque|nota|atención|aviso|consejo|advertencia|sugerencia|véase|vea|consulte|su"
+        r"|sus|otros|otras|algun[oa]s|muchos|muchas|varios|varias|ambos|ambas|el primero|el segundo|el último"
+        r"|la primera|lo mismo|en este caso|si (?:usted|quiere|desea|necesita|no)|puede|debe|debería|usted|nosotros|sí"
+        r"|no|ejecute|utilice|use|instale|haga|compruebe|tenga|es|son|hay|se",
+        r"véase|vea|consulte|sección|capítulo|figura|tabla|apéndice|arriba|abajo|siguientes?|anterior(?:es)?|est[ea]s?"
+        r"|esto|es[ea]s?|eso|aquí|nosotros|nuestr[oa]s?|usted|yo|mi|mis|mencionad[oa]s?|descrit[oa]s?|pulse|ejemplo"
+        r"|también|además|ambos|ambas|dich[oa]s?|por lo tanto|sin embargo|puede usted",
     ),
     articles=frozenset("el la los las un una unos unas lo".split()),  # noqa: SIM905
     open_end=re.compile(r"\b(?:y|e|o|u|el|la|los|las|un|una|de|del|a|al|en|para|con|por|sobre|que|es|son|se)$", re.I),
@@ -216,9 +207,8 @@ SPANISH_MODULE = ExamLanguage(
     ),
     catch_all=re.compile(
         r"\b(?:tod[oa]s|ningun[oa]|ninguna|amb[oa]s|cualquiera)\s+(?:(?:de\s+)?(?:las|los|estas"
-        r"|estos)\s+)?(?:respuestas"
-        r"|opciones|anteriores|mencionad\w+|demás|otr[oa]s)\b|^(?:tod[oa]s|ningun[oa]|amb[oa]s)\.?$"
-        r"|\bni\s+\(?[A-D]\)?\s+ni\b|\bno\s+se\s+(?:puede\s+determinar|menciona|indica|especifica)\b"
+        r"|estos)\s+)?(?:respuestas|opciones|anteriores|mencionad\w+|demás|otr[oa]s)\b|^(?:tod[oa]s|ningun[oa]"
+        r"|amb[oa]s)\.?$|\bni\s+\(?[A-D]\)?\s+ni\b|\bno\s+se\s+(?:puede\s+determinar|menciona|indica|especifica)\b"
         r"|^\(?[A-D]\)?\s+(?:y|&)\s+\(?[A-D]\)?\.?$",
         re.I,
     ),
