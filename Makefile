@@ -6,8 +6,8 @@ READY := $(VENV)/.ready
 DEV := $(VENV)/.dev
 PEERS := $(VENV)/.peers
 DOCS := $(VENV)/.docs
-# Processes that run tests side by side, each on one thread and in up to 4 GB.
-WORKERS ?= 2
+# Processes that run tests side by side, each on one thread and in up to 4 GB: three keep two cores busy, as some wait.
+WORKERS ?= 3
 # After so many minutes the quickstart shows its page; the same command writes on.
 MINUTES ?= 10
 

@@ -30,7 +30,8 @@ DETERMINED = 0.45
 """Mean of 4 P (1 - P) over the answers, at the mode, below which abilities nearly determine them (of fair coins it is
 1, of Guttman's scale 0): abilities then stand between cliffs."""
 DETERMINED_ACCEPT = 0.98
-"""Least acceptance aimed at in such tables: one run in three has a divergence at 0.9, none of 32 at this."""
+"""Least acceptance aimed at in such tables: one run in three has a divergence at 0.9, one in six at this (3 of 18, with
+3 and 6 % of the answers against the scale), and is then repeated."""
 FIRST_STEP = 0.3
 """Step size to start from: whitened coordinates take longer ones than the sampler's own 0.1."""
 
