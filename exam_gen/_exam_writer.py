@@ -43,11 +43,11 @@ from exam_gen.drafting._wordings import (
     spread_over,
     wordings,
 )
-from exam_gen.language._known_languages import exam_language
+from exam_gen.language._known_languages import exam_language, reply_room
 from exam_gen.language._spans import key_span
 from exam_gen.language._stems import DraftStem, echoes, read_question, read_stem, unfit
 from exam_gen.rules._rule import BEYOND, Check
-from examcore import ENGLISH, CachedLanguageModel, Chunk, Dropped, NoReply, Prompt, Query, Question, counted, overlap
+from examcore import CachedLanguageModel, Chunk, Dropped, NoReply, Prompt, Query, Question, counted, overlap
 
 ANSWERED_OTHERWISE = "the passage is read to another answer"
 TOO_FEW = "fewer than three wrong answers"
@@ -274,7 +274,7 @@ class ExamWriter:
         """A draft of each fact: the likeliest reply or, where that is none, one that is drawn."""
         drafts: list[Draft] = []
         left = list(prompts)
-        room = self._settings.max_tokens * (1 if all(fact.language == ENGLISH for fact in left) else 2)
+        room = reply_room(self._settings.max_tokens, (fact.language for fact in left))
         for number, temperature in enumerate(TEMPERATURES):
             texts = self._model.replies(
                 [prompts[fact] for fact in left],

@@ -148,7 +148,7 @@ def _with_item_effects(
     A table has a note where they would take too long. ValueError where they are asked for and cannot be had.
     """
     sampled = settings.method == "nuts"
-    having = settings.method in WITH_EFFECTS and settings.model not in RATINGS and settings.backend != "numpyro"
+    having = settings.can_have_item_effects
     if settings.item_effects and not having:
         backend = "" if settings.backend is None else f", backend '{settings.backend}'"
         raise ValueError(

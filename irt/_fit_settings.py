@@ -100,8 +100,7 @@ class FitSettings:
         set_field(self, "item_covariates", self.item_covariates or None)
         if self.item_covariates is None:
             return
-        having = self.method in EFFECT_METHODS and self.model not in RATINGS and self.backend != "numpyro"
-        if not having or self.item_effects is False:
+        if not self.can_have_item_effects or self.item_effects is False:
             backend = "" if self.backend is None else f", backend '{self.backend}'"
             effects = ", item_effects=False" if self.item_effects is False else ""
             raise ValueError(
@@ -109,6 +108,11 @@ class FitSettings:
                 "effects of levels on items (method 'nuts', 'map' or 'laplace' and a model of right and wrong answers)"
             )
         set_field(self, "item_effects", True)
+
+    @property
+    def can_have_item_effects(self) -> bool:
+        """Whether method, model and backend have effects of levels on items."""
+        return self.method in EFFECT_METHODS and self.model not in RATINGS and self.backend != "numpyro"
 
     @property
     def chosen_backend(self) -> str:

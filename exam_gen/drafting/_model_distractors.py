@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from exam_gen._prompts import wrong_answers_prompt
 from exam_gen.drafting._corpus_distractors import apart
-from exam_gen.language._known_languages import exam_language
+from exam_gen.language._known_languages import exam_language, reply_room
 from exam_gen.language._reply_language import foreign
 from examcore import ENGLISH, CachedLanguageModel, NoReply, function_words
 
@@ -43,9 +43,8 @@ def written_answers(
 ) -> list[WrittenAnswers | NoReply]:
     """The usable wrong answers the model lists between semicolons for each stem with its key, as one batch."""
     prompts = [wrong_answers_prompt(one.stem, one.key, one.language) for one in asked]
-    english = all(one.language == ENGLISH for one in asked)
-    tokens = MAX_TOKENS if english else 2 * MAX_TOKENS
-    replies = model.replies(prompts, max_tokens=tokens, stop=("\n",), seed=seed, temperature=temperature)
+    room = reply_room(MAX_TOKENS, (one.language for one in asked))
+    replies = model.replies(prompts, max_tokens=room, stop=("\n",), seed=seed, temperature=temperature)
     return [raw if isinstance(raw, NoReply) else _read(raw, one) for one, raw in zip(asked, replies, strict=True)]
 
 

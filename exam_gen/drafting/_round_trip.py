@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from exam_gen._prompts import open_prompt
 from exam_gen.drafting._verification import VerificationCase
-from exam_gen.language._known_languages import exam_language
+from exam_gen.language._known_languages import exam_language, reply_room
 from examcore import ENGLISH, CachedLanguageModel, NoReply, words
 
 MAX_TOKENS = 16
@@ -31,7 +31,7 @@ def round_trip(
 ) -> list[RoundTrip | NoReply]:
     """The model's own answers to the stems with their passages at hand, as one batch."""
     prompts = [open_prompt(one.title, one.passage, one.stem, one.language) for one in asked]
-    room = MAX_TOKENS if all(one.language == ENGLISH for one in asked) else 2 * MAX_TOKENS
+    room = reply_room(MAX_TOKENS, (one.language for one in asked))
     replies = model.replies(prompts, max_tokens=room, stop=("\n",), seed=seed)
     return [
         raw if isinstance(raw, NoReply) else RoundTrip(raw.strip(), agreement(raw, one.key, one.stem, one.language))

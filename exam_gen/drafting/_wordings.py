@@ -15,7 +15,7 @@ import numpy as np
 
 from exam_gen._prompts import answerable_prompt, search_prompt, wording_prompt
 from exam_gen.drafting._verification import VerificationCase
-from exam_gen.language._known_languages import exam_language
+from exam_gen.language._known_languages import exam_language, reply_room
 from exam_gen.language._outside_references import outside_reference
 from exam_gen.language._reply_language import other_language
 from exam_gen.language._stems import leaks
@@ -148,7 +148,7 @@ def _written(
     writer: CachedLanguageModel, prompts: Sequence[Prompt], of: Sequence[_Candidates], seed: int, temperature: float
 ) -> list[tuple[_Candidates, str]]:
     """The questions that the writer replied with, each with what it was asked for."""
-    room = MAX_TOKENS if all(one.case.language == ENGLISH for one in of) else 2 * MAX_TOKENS
+    room = reply_room(MAX_TOKENS, (one.case.language for one in of))
     replies = writer.replies(prompts, max_tokens=room, stop=("\n",), seed=seed, temperature=temperature)
     found = []
     for one, raw in zip(of, replies, strict=True):

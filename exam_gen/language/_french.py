@@ -144,13 +144,11 @@ _Q = r"qu(?:e|i|oi)|quel(?:le)?s?|où|quand|pourquoi|comment|combien|lequel|laqu
 _IS = r"est|sont|était|étaient|peut|peuvent|doit|doivent|fait|font|a|ont|sera|seront"
 _EMPTY = frozenset(
     """exemple exemples cas chose choses façon manière sorte type types fois temps point points fait partie parties
-    nombre
-    nom noms mot mots valeur résultat problème raison question réponse texte section chapitre tableau ensemble série
-    liste utilisateur utilisateurs possibilité nouveau nouvelle nouveaux nouvelles grand grande grands grandes
-    petit petite
-    petits petites autre autres même mêmes premier première premiers premières dernier dernière derniers dernières seul
-    seule plus moins bon bonne meilleur meilleure ancien ancienne plupart différents différentes deux trois quatre
-    plusieurs simple simples""".split()  # noqa: SIM905
+    nombre nom noms mot mots valeur résultat problème raison question réponse texte section chapitre tableau ensemble
+    série liste utilisateur utilisateurs possibilité nouveau nouvelle nouveaux nouvelles grand grande grands grandes
+    petit petite petits petites autre autres même mêmes premier première premiers premières dernier dernière derniers
+    dernières seul seule plus moins bon bonne meilleur meilleure ancien ancienne plupart différents différentes deux
+    trois quatre plusieurs simple simples""".split()  # noqa: SIM905
 )
 
 FRENCH_MODULE = ExamLanguage(

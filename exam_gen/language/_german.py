@@ -152,10 +152,9 @@ _NOUNS = frozenset({"NN", "NE", "TRUNC"})
 _DETERMINERS = frozenset({"ART", "APPRART", "PPOSAT", "PDAT", "PIAT"})
 """Tags of words after which adjectives have weak or mixed endings."""
 _EMPTY = frozenset(
-    """beispiel beispiele fall fälle ding dinge art arten weise mal teil teile sache sachen form formen person
-    leute wert
-    werte wort wörter zahl anzahl name namen grund gründe problem probleme ergebnis frage antwort text abschnitt kapitel
-    tabelle möglichkeit möglichkeiten reihe menge benutzer anwender""".split()  # noqa: SIM905
+    """beispiel beispiele fall fälle ding dinge art arten weise mal teil teile sache sachen form formen person leute
+    wert werte wort wörter zahl anzahl name namen grund gründe problem probleme ergebnis frage antwort text abschnitt
+    kapitel tabelle möglichkeit möglichkeiten reihe menge benutzer anwender""".split()  # noqa: SIM905
 )
 """Nouns that say nothing as a key."""
 

@@ -143,11 +143,9 @@ _IS = r"es|son|era|eran|está|están|puede|pueden|debe|deben|hace|hacen|ha|han|h
 _EMPTY = frozenset(
     """ejemplo ejemplos caso casos cosa cosas forma manera tipo tipos clase veces tiempo punto puntos hecho parte partes
     número nombre nombres palabra palabras valor resultado problema razón pregunta respuesta texto sección capítulo
-    tabla
-    conjunto serie lista usuario usuarios posibilidad nuevo nueva nuevos nuevas gran grandes pequeño pequeña otro
-    otra otros
-    otras mismo misma mismos mismas primer primera primeros última último últimos única único mayor menor mejor antigua
-    antiguo mayoría diferentes distintos varios varias tres cuatro siguiente siguientes""".split()  # noqa: SIM905
+    tabla conjunto serie lista usuario usuarios posibilidad nuevo nueva nuevos nuevas gran grandes pequeño pequeña otro
+    otra otros otras mismo misma mismos mismas primer primera primeros última último últimos única único mayor menor
+    mejor antigua antiguo mayoría diferentes distintos varios varias tres cuatro siguiente siguientes""".split()  # noqa: SIM905
 )
 
 SPANISH_MODULE = ExamLanguage(
