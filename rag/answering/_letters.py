@@ -41,9 +41,9 @@ def require_letters(tasks: Sequence[Task]) -> None:
             )
 
 
-def listed_choices(choices: Sequence[str]) -> str:
-    """The choices with their letters, one to a line."""
-    return "\n".join(f"{_letter(place)}) {choice.strip()}" for place, choice in enumerate(choices))
+def listed_choices(choices: Sequence[str], first: int = 0) -> str:
+    """The choices with their letters, one to a line, from the letter of the alphabet that is `first`."""
+    return "\n".join(f"{_letter(first + place)}) {choice.strip()}" for place, choice in enumerate(choices))
 
 
 def _letter(place: int) -> str:

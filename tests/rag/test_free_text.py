@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from examcore import Chunk, Prompt, Question
 from grading.graders import AnswerJudge, GivenAnswer
+from grading.graders._answer_judge import letter_prompt
 from rag import ABSTAINED, NO_CHOICE, Shot, Task, grid_of
 from rag.answering import FORMS, ReplyExaminee
 from rag.answering._free_text import free_text_prompt, read_free_text
@@ -85,20 +88,27 @@ def test_the_judge_takes_the_choice_that_the_reply_says_or_none() -> None:
     assert judged(AnswerJudge(says()), ["In winter."]) == {0: NO_CHOICE}
 
 
+def letter_judged(pattern: str) -> object:
+    """The choice that a judge by letters finds that writes `pattern`, with the letters that it was shown."""
+    prompt = letter_prompt(GivenAnswer(TRAIN, "At twelve.")).user
+    shown = re.findall(r"^([A-Z])\) ", prompt, re.MULTILINE)
+    return judged(AnswerJudge(ScriptedModel(pattern.format(*shown)), letters=True), ["At twelve."])[0]
+
+
 @pytest.mark.parametrize(
-    ("written", "chosen"), [("A", 0), ("C) at seven", 2), ("D", NO_CHOICE), ("E", ABSTAINED), ("hm", NO_CHOICE)]
+    ("pattern", "chosen"),
+    [("{0}", 0), ("{2}) at seven", 2), ("{3}", NO_CHOICE), ("{4}", ABSTAINED), ("hm", NO_CHOICE), ("at seven", 2)],
 )
-def test_a_judge_by_letters_may_say_none_of_these(written: str, chosen: int) -> None:
-    model = ScriptedModel(written)
-    assert judged(AnswerJudge(model, letters=True), ["At twelve."]) == {0: chosen}
-    assert "D) none of these" in model.asked[0].user
+def test_a_judge_by_letters_may_say_none_of_these(pattern: str, chosen: int) -> None:
+    assert letter_judged(pattern) == chosen
 
 
-def test_a_reply_that_names_a_letter_is_not_shown_to_a_judge_by_letters() -> None:
-    model = ScriptedModel("A")
-    replies = ["The answer is B.", "At twelve.", "C", "C is the name of what comes at twelve."]
-    assert judged(AnswerJudge(model, letters=True), replies) == {0: NO_CHOICE, 1: 0, 2: NO_CHOICE, 3: 0}
-    assert len(model.asked) == 2
+def test_the_letters_of_a_judge_are_not_those_of_an_exam_and_differ_between_questions() -> None:
+    prompts = [letter_prompt(GivenAnswer(replace(TRAIN, id=f"q{one}"), "The answer is B.")).user for one in range(20)]
+    shown = [tuple(re.findall(r"^([A-Z])\) ", prompt, re.MULTILINE)) for prompt in prompts]
+    assert all(min(letters) > "I" and len(letters) == len(TRAIN.choices) + 2 for letters in shown)
+    assert len(set(shown)) > 5
+    assert {letter_judged(letter) for letter in "ABCDE"} == {NO_CHOICE}, "the letter of the answer, not the judge's"
 
 
 def test_a_reply_cannot_close_its_own_quotation() -> None:
