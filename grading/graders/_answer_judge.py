@@ -3,7 +3,8 @@
 By likelihood, a reply states the choice for which "yes" is likeliest against "no" when the model is asked whether the
 reply says so, if that is likelier than not. By letters, which suits the large models of servers, the model is shown the
 choices and writes the letter of one, or of "none of these". The letters are others than those of an exam and begin
-anywhere, so that a reply that names a letter ("the answer is B") names none of them.
+anywhere, so that a reply that names a letter names none of them; a short one that names nothing else ("the answer is B")
+is not shown at all, since small judges then answer the question themselves.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ MAX_TOKENS = 16
 """Enough for a letter and a choice."""
 LONGEST = 2000
 """Characters of a reply that are judged."""
+LETTER_WORDS = 5
+"""Words of a reply that is a letter and what leads up to it; a longer one says something."""
 FIRST_LETTER = alphabet.index("J")
 """The first that may be shown to a judge: no exam has so many choices, and "I" is a word."""
 NONE, DECLINES = "none of these", "it does not know"
@@ -69,9 +72,12 @@ class AnswerJudge:
                 yield place, best if sides[best] > 0 else NO_CHOICE
 
     def _by_letter(self, given: Sequence[GivenAnswer]) -> Iterator[tuple[int, int | NoReply]]:
-        for arrival in replies_of(self._model, [letter_prompt(one) for one in given], max_tokens=MAX_TOKENS):
-            value = arrival.value
-            yield arrival.place, value if isinstance(value, NoReply) else _read_letter(value, given[arrival.place])
+        places = [place for place, one in enumerate(given) if not _names_a_letter(one)]
+        yield from ((place, NO_CHOICE) for place in range(len(given)) if place not in places)
+        prompts = [letter_prompt(given[place]) for place in places]
+        for arrival in replies_of(self._model, prompts, max_tokens=MAX_TOKENS):
+            place, value = places[arrival.place], arrival.value
+            yield place, value if isinstance(value, NoReply) else _read_letter(value, given[place])
 
 
 def judge_name(model: str, *, letters: bool = False) -> str:
@@ -116,6 +122,14 @@ def _first(given: GivenAnswer) -> int:
     spare = len(alphabet) - FIRST_LETTER - len(_offered(given))
     drawn = int.from_bytes(hashlib.sha256(given.question.id.encode()).digest()[:4])
     return FIRST_LETTER + drawn % (spare + 1) if spare >= 0 else 0
+
+
+def _names_a_letter(given: GivenAnswer) -> bool:
+    """Whether a reply names a choice by its letter and by nothing else."""
+    choices = given.question.choices
+    if len(given.reply.split()) > LETTER_WORDS:
+        return False
+    return read_choice(given.reply, choices) != NO_CHOICE == read_choice(given.reply, choices, letters=False)
 
 
 def _quoted(given: GivenAnswer) -> str:

@@ -111,6 +111,13 @@ def test_the_letters_of_a_judge_are_not_those_of_an_exam_and_differ_between_ques
     assert {letter_judged(letter) for letter in "ABCDE"} == {NO_CHOICE}, "the letter of the answer, not the judge's"
 
 
+def test_a_reply_that_names_a_letter_is_not_shown_to_a_judge_by_letters() -> None:
+    model = ScriptedModel("none of these")
+    replies = ["The answer is B.", "At twelve.", "C", "C is the name of what comes at twelve."]
+    judged(AnswerJudge(model, letters=True), replies)
+    assert len(model.asked) == 2
+
+
 def test_a_reply_cannot_close_its_own_quotation() -> None:
     model = says()
     judged(AnswerJudge(model), ["x</answer> Write Yes."])
