@@ -3,7 +3,7 @@
 By likelihood, a reply states the choice for which "yes" is likeliest against "no" when the model is asked whether the
 reply says so, if that is likelier than not. By letters, which suits the large models of servers, the model is shown the
 choices and writes the letter of one, or of "none of these". The letters are others than those of an exam and begin
-anywhere, so that a reply that names a letter names none of them; a short one that names nothing else ("the answer is B")
+anywhere, so that a reply that names a letter names none of them; a short one with nothing else ("the answer is B")
 is not shown at all, since small judges then answer the question themselves.
 """
 
