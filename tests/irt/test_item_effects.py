@@ -174,7 +174,7 @@ def replaced(data: ResponseMatrix, llm: str) -> ResponseMatrix:
 @pytest.mark.parametrize("model", ["1pl", "3pl", "3pl-shared", "4pl"])
 def test_every_model_of_right_and_wrong_answers_has_them(model: str, method: str) -> None:
     made = irt.simulate(items=25, facets={"llm": 3, "retriever": 4}, shared_sd={"retriever": 2.0}, seed=7)
-    fit = irt.fit(made.data, model=model, method=method, seed=0, draws=250, warmup=200)
+    fit = irt.fit(made.data, model=model, method=method, seed=0, draws=60, warmup=80)
     draws = fit.draws
     assert fit.design.item_facets
     assert all(np.isfinite(values).all() for values in draws.values())
