@@ -65,7 +65,7 @@ def test_map_recovers_simulated_truth() -> None:
 
 
 def test_facet_contrasts_recover_simulated_truth() -> None:
-    sim = irt.simulate(None, 150, facets={"llm": 3, "retriever": 7, "icl": 3}, seed=2)
+    sim = irt.simulate(None, 60, facets={"llm": 3, "retriever": 7, "icl": 3}, seed=2)
     fit = irt.fit(sim.data, method="map")
     truth = sim.truth.effects["retriever"]
     contrast = fit.contrast("retriever", "retriever4", "retriever2")

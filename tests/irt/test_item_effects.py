@@ -154,7 +154,7 @@ def test_identical_models_are_not_told_apart() -> None:
     """Three models that answer alike: the others' answers are no further evidence."""
     one = irt.simulate(items=40, facets={"retriever": 5, "icl": 2}, shared_sd={"retriever": 2.0}, seed=5).data
     copies = [replaced(one, f"llm{n}") for n in range(3)]
-    fit = irt.fit(irt.join(irt.join(copies[0], copies[1]).data, copies[2]).data, seed=0, draws=250)
+    fit = irt.fit(irt.join(irt.join(copies[0], copies[1]).data, copies[2]).data, seed=0, draws=100)
     for other in ("llm1", "llm2"):
         contrast = fit.contrast("llm", "llm0", other)
         assert contrast.low < 0 < contrast.high
