@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -17,12 +17,15 @@ def browser() -> Iterator[Chromium]:
         yield tab
 
 
-@pytest.fixture(scope="module", autouse=True)
-def no_garbage_of_earlier_files() -> Iterator[None]:
-    """Leave what a file of tests loaded out of later garbage collections, which took a tenth of all time."""
-    yield
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, bool | None, bool | None]:
+    """Leave what a test loaded out of later garbage collections, which took a tenth of all time."""
+    before = gc.get_stats()[2]["collections"]
+    done = yield
+    if gc.get_stats()[2]["collections"] > before:
+        gc.collect()
+        gc.freeze()
+    return done
 
 
 def pytest_collection_finish() -> None:

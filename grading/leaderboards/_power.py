@@ -170,7 +170,7 @@ def power_of(topics: int, gap: float, deviation: float, alpha: float = 0.05) -> 
     """The probability that a two-sided paired t test on `topics` detects the gap (noncentral t)."""
     freedom, shift = topics - 1, abs(gap) / deviation * math.sqrt(topics)
     if freedom > 100_000:
-        critical = -ndtri(alpha / 2)
+        critical = -float(ndtri(alpha / 2))
         return float(ndtr(shift - critical) + ndtr(-critical - shift))
     critical = -float(stdtrit(freedom, alpha / 2))
     if shift > FAR:

@@ -166,11 +166,11 @@ def test_three_parameter_lower_asymptotes_stay_near_chance_with_few_students(sma
 
 
 def test_auto_takes_the_simplest_model_that_predicts_as_well_and_says_why() -> None:
-    rasch = irt.fit(irt.simulate(200, 25, "1pl", seed=9).data, "auto", method="map")
+    rasch = irt.fit(irt.simulate(150, 25, "1pl", seed=9).data, "auto", method="map")
     assert rasch.model == "1pl"
     assert [row["model"] for row in rasch.model_choice] == ["1pl", "2pl", "3pl"]
     assert rasch.notes[-1].startswith("Chose 1pl of 1pl, 2pl, 3pl by PSIS-LOO")
-    spread = irt.fit(irt.simulate(200, 50, "2pl", seed=9, log_a_sd=0.5).data, "auto", method="map")
+    spread = irt.fit(irt.simulate(150, 30, "2pl", seed=9, log_a_sd=0.5).data, "auto", method="map")
     assert spread.model == "2pl"
 
 
