@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtr
 
 from examcore import Question, wilson
 
@@ -65,7 +65,7 @@ def length_baseline(questions: Sequence[Question], extreme: Callable[[Sequence[i
     accuracy, chance, sd = sum(scores) / total, sum(chances) / total, float(np.sqrt(sum(variances))) / total
     # Half a question of continuity correction; without variance (all tied) the score is the chance value itself.
     distance = max(0.0, abs(accuracy - chance) - 0.5 / total)
-    p_value = float(2 * stats.norm.sf(distance / sd)) if sd > 0 else 1.0
+    p_value = float(2 * ndtr(-distance / sd)) if sd > 0 else 1.0
     return _baseline(accuracy, total, chance, min(1.0, p_value))
 
 

@@ -59,6 +59,7 @@ from examcore._language_model import (
     common_prefix,
     likelihoods_of,
     replies_of,
+    storable,
     up_to_stop,
 )
 from examcore._languages import ENGLISH, LANGUAGES, Language, find_language, language_named
@@ -181,6 +182,7 @@ __all__ = [
     "shown_json",
     "stem",
     "stemmer",
+    "storable",
     "text_units",
     "text_width",
     "unique_ids",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Generic, NamedTuple, Protocol, Required, TypedDict, TypeVar, Unpack, runtime_checkable
+
+from examcore._jsonl import LONE_SURROGATE, has_lone_surrogate
 
 Schema = Mapping[str, object]
 """A JSON schema; of a kind `rag.local._json_shape` knows where a local model is to be held to it."""
@@ -85,6 +87,13 @@ class Arrival(NamedTuple, Generic[Value]):
     written_tokens: int
 
 
+def storable(arrivals: Iterable[Arrival[Value]]) -> Iterator[Arrival[Value]]:
+    """The answers as they come; one that no file can hold, for half a character in it, is lost."""
+    for one in arrivals:
+        fits = isinstance(one.value, NoReply) or not has_lone_surrogate(one.value)
+        yield one if fits else one._replace(value=NoReply(LONE_SURROGATE))
+
+
 @runtime_checkable
 class StreamsLikelihoods(Protocol):
     """A language model that is best asked for many likelihoods at once."""
@@ -128,8 +137,13 @@ def replies_of(
     In low precision a reply may depend on the other prompts of its batch.
     """
     if isinstance(model, RemoteLanguageModel):
-        yield from model.replies(prompts, **options)
-        return
+        return storable(model.replies(prompts, **options))
+    return storable(_replies_one_by_one(model, prompts, **options))
+
+
+def _replies_one_by_one(
+    model: LanguageModel, prompts: Sequence[Prompt], **options: Unpack[ReplyOptions]
+) -> Iterator[Arrival[str]]:
     for place, prompt in enumerate(prompts):
         (text,) = model.generate([prompt], **options)
         yield Arrival(place, text, model.count_tokens(f"{prompt.user}{prompt.reply}"), model.count_tokens(text))

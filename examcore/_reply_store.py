@@ -25,6 +25,7 @@ from examcore._language_model import (
     Value,
     WritesJson,
     one_by_one,
+    storable,
 )
 
 _TABLE = """CREATE TABLE IF NOT EXISTS replies (
@@ -197,13 +198,10 @@ class CachedLanguageModel:
         """
         lost: dict[str, NoReply] = {}
         before, known = time.perf_counter(), self._tokens_read
-        for one in arrivals:
+        for one in storable(arrivals):
             now = time.perf_counter()
             if isinstance(one.value, NoReply):
                 lost[keys[one.place]] = one.value
-                continue
-            if has_lone_surrogate(one.value):
-                lost[keys[one.place]] = NoReply(LONE_SURROGATE)
                 continue
             read = one.prompt_tokens if known is None else (self._tokens_read or 0) - known
             value = json.dumps(one.value)

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 from scipy.special import softmax
 
 from irt import _quadrature as quadrature
@@ -155,6 +154,8 @@ class AdaptiveExam:
     @property
     def bounds(self) -> tuple[float, float]:
         """Central posterior interval of ability, with the fit's probability."""
+        from scipy.interpolate import CubicSpline  # takes a while to load
+
         nodes, level = self.bank.nodes, self.bank.interval
         fine = np.linspace(nodes[0], nodes[-1], FINER * (len(nodes) - 1) + 1)
         weights = _averaged(np.asarray(CubicSpline(nodes, self.log_posterior, axis=1)(fine)))

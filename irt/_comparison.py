@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import binomtest, permutation_test
 
 from irt._design import SEPARATOR
 from irt._item_covariates import Mix
@@ -180,12 +179,16 @@ def paired_test(
 
 def sign_test(gaps: Floats) -> PairedTest:
     """Exact two-sided sign test of differences over questions `[N]`; zeros are left out."""
+    from scipy.stats import binomtest  # takes a while to load
+
     up, differing = int(np.sum(gaps > 0)), int(np.sum(gaps != 0))
     return _counted("questions", gaps, float(binomtest(up, differing, 0.5).pvalue) if differing else 1.0)
 
 
 def exchange_test(gaps: Floats) -> PairedTest:
     """Two-sided test of differences over pairs `[N]`, by all changes of their signs or `PERMUTATIONS` of them."""
+    from scipy.stats import permutation_test  # takes a while to load
+
     differing = gaps[gaps != 0]
     p_value = 1.0
     if len(differing) > 1:  # one pair exchanged is as far from 0 as it was

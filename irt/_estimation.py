@@ -20,7 +20,6 @@ from irt._responses import ResponseMatrix, facet_names, require_matrix
 from irt._result import Fit
 from irt._tables import unused_scores
 from irt.checks._loo import loo
-from irt.fitting._crossed_propagation import find_crossed
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress, begun
 from irt.fitting._marginal import find_marginal
 from irt.fitting._mode import find_mode
@@ -46,7 +45,15 @@ ESTIMATORS: Mapping[str, Callable[[Problem, FitSettings, Progress | None], Estim
     "svi": find_variational,
 }
 """What fits a problem, by method."""
-WITH_EFFECTS = {"nuts": sample_posterior, "map": find_crossed, "laplace": find_crossed}
+
+
+def _find_crossed(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
+    from irt.fitting._crossed_propagation import find_crossed  # loads numba
+
+    return find_crossed(problem, settings, progress)
+
+
+WITH_EFFECTS = {"nuts": sample_posterior, "map": _find_crossed, "laplace": _find_crossed}
 """What fits one with effects of levels on items."""
 MOST_LOO_CELLS = 400_000
 """Larger tables go without: it takes every draw of every answer."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import least_squares
 
 from irt import kernels
 from irt._responses import Floats
@@ -82,6 +81,8 @@ def _curves_matched(
             slopes = [part.sum(axis=2, keepdims=True) for part in slopes]
         value = np.concatenate([(weight * part).ravel() for part in parts])
         return value, np.concatenate([(weight * part).reshape(2, -1) for part in slopes], axis=1).T
+
+    from scipy.optimize import least_squares  # takes a while to load
 
     begin = np.array([np.log(start.slope), start.intercept])
     value, derivative = (lambda x: residuals(x)[0]), (lambda x: residuals(x)[1])

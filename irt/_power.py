@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from irt._argument_checks import require_number, require_probability, require_whole
@@ -220,6 +219,8 @@ def abilities_apart(source: QuestionSource, gap: float, at: float, scale: str) -
         raise OutOfReachError(
             f"gap {gap:g} in share right is more than any two abilities around {at:g} have on these questions"
         )
+    from scipy.optimize import brentq  # takes a while to load
+
     width = float(brentq(short, 0.0, 2 * WIDEST, xtol=1e-10))
     return at + width / 2, at - width / 2
 
@@ -266,6 +267,8 @@ def _gap_shown(source: QuestionSource, questions: int, at: float, plan: PowerSet
     if over is None:
         said = "question like these does" if questions == 1 else "questions like these do"
         raise OutOfReachError(f"{questions} {said} not show any gap around ability {at:g}; ask more")
+    from scipy.optimize import brentq  # takes a while to load
+
     width = float(brentq(excess, 1e-6, over, xtol=1e-9))
     return width if plan.scale == "ability" else _shares_apart(source, width, at)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from irt import _tables as tables
 from irt import kernels
@@ -199,7 +199,7 @@ def _observed(fit: Fit, index: int, groups: int) -> pd.DataFrame:
         part = asked[place]
         right = float(fit.data.successes[part, index].sum())
         wrong = float(fit.data.attempts[part, index].sum()) - right
-        low, high = np.asarray(beta.ppf(fit.tails, right + 0.5, wrong + 0.5))
+        low, high = np.asarray(betaincinv(right + 0.5, wrong + 0.5, fit.tails))
         rows.append(
             {
                 "theta": float(theta[part].mean()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -49,7 +50,17 @@ class CommandGroup(TyperGroup):
 
 
 def _loaded(name: str) -> Any:
-    """A command of a module that loads much."""
+    """A command of a module that loads much; what is loaded stays, so that no collection of garbage need look at it."""
+    gc.disable()
+    try:
+        return _command(name)
+    finally:
+        if not gc.get_freeze_count():
+            gc.freeze()
+        gc.enable()
+
+
+def _command(name: str) -> Any:
     from irt.commands import application, keep_interruptions
 
     keep_interruptions()

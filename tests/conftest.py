@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -15,6 +15,17 @@ def browser() -> Iterator[Chromium]:
     """One Chromium for all tests of a session."""
     with Chromium() as tab:
         yield tab
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, bool | None, bool | None]:
+    """Leave what a test loaded out of later garbage collections, which took a tenth of all time."""
+    before = gc.get_stats()[2]["collections"]
+    done = yield
+    if gc.get_stats()[2]["collections"] > before:
+        gc.collect()
+        gc.freeze()
+    return done
 
 
 def pytest_collection_finish() -> None:

@@ -68,11 +68,6 @@ def test_every_constant_has_its_reason() -> None:
     assert house.bare_constants() == []
 
 
-def test_irt_needs_no_torch() -> None:
-    loaded = modules_after("import irt")
-    assert not loaded & {"torch", "transformers", "sentence_transformers", "datasets"}
-
-
 @pytest.mark.parametrize("room", ["examcore", "exam_gen", "rag", "taxonomy"])
 def test_a_door_loads_no_model_library(room: str) -> None:
     assert not modules_after(f"import {room}") & {"torch", "transformers", "sentence_transformers", "jax", "pymc"}

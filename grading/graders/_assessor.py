@@ -14,7 +14,6 @@ from itertools import islice
 from typing import NamedTuple
 
 from examcore import (
-    LONE_SURROGATE,
     Arrival,
     Chunk,
     FailedError,
@@ -27,7 +26,7 @@ from examcore import (
     RemoteLanguageModel,
     ReplyStore,
     StoredReply,
-    has_lone_surrogate,
+    storable,
 )
 from rag import NO_CHOICE, Examinee, LikelihoodExaminee, Task, TaskAnswer, TaskFailure, exam_prompt, fit_passages
 
@@ -94,12 +93,10 @@ class Assessor:
     def _written(self, start: int, tasks: Sequence[Task]) -> Iterator[TaskAnswer | TaskFailure]:
         fitted = [fit_passages(one, self._model, _shortened(one), (), _room(one)) for one in tasks]
         prompts, room = [one.prompt for one in fitted], max(map(_room, tasks))
-        for arrival in self._replies(prompts, room):
+        for arrival in storable(self._replies(prompts, room)):
             place = start + arrival.place
             if isinstance(arrival.value, NoReply):
                 yield TaskFailure(place, arrival.value.reason)
-            elif has_lone_surrogate(arrival.value):
-                yield TaskFailure(place, LONE_SURROGATE)
             else:
                 tokens = Likelihoods((), (arrival.written_tokens,), arrival.prompt_tokens)
                 cut = fitted[arrival.place].cut

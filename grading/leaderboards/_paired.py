@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 from examcore import BOOTSTRAP_DRAWS, IntervalEstimate, percentile_interval
 from grading._printing import noted, signed, table_lines
@@ -298,7 +298,7 @@ def _detectable(differences: Floats) -> Floats:
     counted = np.isfinite(differences).sum(axis=1)
     known = counted > 1
     topics = counted[known]
-    quantiles = stats.t.ppf(1 - ALPHA / 2, topics - 1) + stats.t.ppf(POWER, topics - 1)
+    quantiles = stdtrit(topics - 1, 1 - ALPHA / 2) + stdtrit(topics - 1, POWER)
     result = np.full(len(differences), np.nan)
     result[known] = quantiles * np.nanstd(differences[known], axis=1, ddof=1) / np.sqrt(topics)
     return result

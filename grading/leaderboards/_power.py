@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special, stats
+from scipy.special import chdtr, nctdtr, ndtr, ndtri, stdtrit
 
 from examcore import IntervalEstimate
 from examcore.console import interval_text
@@ -170,9 +170,9 @@ def power_of(topics: int, gap: float, deviation: float, alpha: float = 0.05) -> 
     """The probability that a two-sided paired t test on `topics` detects the gap (noncentral t)."""
     freedom, shift = topics - 1, abs(gap) / deviation * math.sqrt(topics)
     if freedom > 100_000:
-        critical = stats.norm.isf(alpha / 2)
-        return float(stats.norm.sf(critical - shift) + stats.norm.cdf(-critical - shift))
-    critical = float(stats.t.isf(alpha / 2, freedom))
+        critical = -float(ndtri(alpha / 2))
+        return float(ndtr(shift - critical) + ndtr(-critical - shift))
+    critical = -float(stdtrit(freedom, alpha / 2))
     if shift > FAR:
         return _far(critical, freedom, shift)
     return 1 - _noncentral(critical, freedom, shift) + _noncentral(-critical, freedom, shift)
@@ -180,12 +180,14 @@ def power_of(topics: int, gap: float, deviation: float, alpha: float = 0.05) -> 
 
 def detectable_gap(topics: int, deviation: float, *, power: float = 0.8, alpha: float = 0.05) -> float:
     """The smallest gap that a test on `topics` detects with `power`; infinite above a hundred deviations."""
+    from scipy.optimize import brentq  # takes a while to load
+
     if deviation == 0:
         return 0.0
     top = 100 * deviation
     if power_of(topics, top, deviation, alpha) < power:
         return math.inf
-    return float(optimize.brentq(lambda gap: power_of(topics, gap, deviation, alpha) - power, 1e-12 * top, top))
+    return float(brentq(lambda gap: power_of(topics, gap, deviation, alpha) - power, 1e-12 * top, top))
 
 
 def moments(scores: Scores, first: str, second: str) -> PairMoments:
@@ -250,13 +252,13 @@ def _need(scores: Scores, pair: tuple[str, str], plan: Plan) -> Need:
 def _far(critical: float, freedom: int, shift: float) -> float:
     """The upper tail of noncentral t far from 0: the chance of so small a deviation, averaged over the normal part."""
     normal, weights = np.polynomial.hermite_e.hermegauss(60)
-    tails = stats.chi2.cdf(freedom * np.square((shift + normal) / critical), freedom)
+    tails = chdtr(freedom, freedom * np.square((shift + normal) / critical))
     return float(weights @ tails / weights.sum())
 
 
 def _noncentral(at: float, freedom: int, shift: float) -> float:
     """The distribution function of noncentral t; 0 in the tail that scipy cannot compute."""
-    found = float(special.nctdtr(freedom, shift, at))
+    found = float(nctdtr(freedom, shift, at))
     return 0.0 if math.isnan(found) else found
 
 

@@ -15,7 +15,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from examcore import IntervalEstimate, in_batches, kendall, percentile_interval
 from examcore.console import interval_text
@@ -216,7 +215,9 @@ def _means(data: Contributions, without: int | None, counts: Floats) -> Floats:
 
 def _ranks(scores: Floats) -> Floats:
     """Mid-ranks `[draws, S]`, the best score 1."""
-    return np.asarray(stats.rankdata(-scores, axis=1))
+    from scipy.stats import rankdata  # takes a while to load
+
+    return np.asarray(rankdata(-scores, axis=1))
 
 
 def _estimate(values: Floats, level: float) -> IntervalEstimate:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import DisjointSet
 from scipy.special import ndtr
 
 from irt._residuals import Residuals, residuals
@@ -211,6 +210,8 @@ def _group_table(data: ResponseMatrix, first: Indices, second: Indices, found: R
 
 def _connected(first: Indices, second: Indices) -> list[list[int]]:
     """Connected groups of the pairs, each in ascending order."""
+    from scipy.cluster.hierarchy import DisjointSet  # takes a while to load
+
     groups = DisjointSet([*first.tolist(), *second.tolist()])
     for one, other in zip(first.tolist(), second.tolist(), strict=True):
         groups.merge(one, other)

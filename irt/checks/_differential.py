@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import softmax
-from scipy.stats import false_discovery_control
 
 from irt import kernels
 from irt._printing import first_rows, json_record, table_file, where_whole
@@ -161,6 +160,8 @@ class _Cells(NamedTuple):
 
 
 def _purified(data: ResponseMatrix, items: ItemParameters, inside: Mask) -> LevelEffects:
+    from scipy.stats import false_discovery_control  # takes a while to load
+
     anchor: Mask = np.ones(len(data.items), dtype=bool)
     for _ in range(ROUNDS):
         found = level_effects(data.successes, data.attempts, items, inside, anchor)

@@ -16,9 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import log_softmax, logsumexp, ndtr
-from scipy.stats import t
+from scipy.special import log_softmax, logsumexp, ndtr, stdtr, stdtrit
 
 from irt._responses import Floats
 from irt._result import Fit
@@ -91,6 +89,8 @@ def option_slopes(choice: NDArray[np.intp], count: int, theta: Floats, weights: 
         total, scores = at(values)
         return 0.5 * float(precision @ values**2) - total, precision * values - scores.sum(axis=0)
 
+    from scipy.optimize import minimize  # takes a while to load
+
     found = np.asarray(minimize(descent, np.zeros(2 * count), jac=True, method="BFGS", options={"gtol": 1e-4}).x)
     moves = STEP * np.eye(2 * count)
     information = np.array([(descent(found + move)[1] - descent(found - move)[1]) / (2 * STEP) for move in moves])
@@ -116,8 +116,8 @@ def _spreads(found: OptionSlopes, contrasts: Floats, groups: Sequence[NDArray[np
         sums = np.array([found.scores[group == level].sum(axis=0) for level in np.unique(group)])
         if (freedom := len(sums) - 1) > 0:
             sd = np.sqrt(((moves @ sums.T) ** 2).sum(axis=1) * len(sums) / freedom)
-            half = np.maximum(half, t.ppf(0.975, freedom) * sd)
-            p = np.maximum(p, t.sf(values / np.maximum(sd, 1e-12), freedom))
+            half = np.maximum(half, stdtrit(freedom, 0.975) * sd)
+            p = np.maximum(p, stdtr(freedom, -values / np.maximum(sd, 1e-12)))
     return half, p
 
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import false_discovery_control
 
 from irt._graded import Items
 from irt._quadrature import posterior
@@ -88,6 +87,8 @@ def optional(values: ArrayLike, defined: ArrayLike) -> Any:
 
 def false_discovery_rates(p: Floats, defined: NDArray[np.bool_]) -> Floats:
     """The defined p-values adjusted for many tests (Benjamini & Hochberg 1995); 1 elsewhere."""
+    from scipy.stats import false_discovery_control  # takes a while to load
+
     result = np.ones(len(p))
     if defined.any():
         result[defined] = false_discovery_control(p[defined])

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import PchipInterpolator
 
 from irt._responses import Floats
 from irt.fitting._coordinates import signed_draws
@@ -69,6 +68,8 @@ class Path(NamedTuple):
 
     def at(self, values: Floats, roots: Floats) -> Floats:
         """What `values` `[M, ...]` are at signed `roots` `[D]`."""
+        from scipy.interpolate import PchipInterpolator  # takes a while to load
+
         return np.asarray(PchipInterpolator(self.roots, values)(roots))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -27,6 +27,8 @@ BLOCK = 50
 """Iterations that a program does at a time: an interruption waits for no more."""
 CHECK = 250
 """Draws per chain between two times that `enough` is asked."""
+MOMENT = 0.2
+"""Seconds between two looks for an interruption: one that comes just before a wait would else not end it."""
 
 Values = dict[str, Floats]
 
@@ -128,10 +130,10 @@ def run_chains(
 
     runs = [_Run(program, start, data, settings, chain, block_done) for chain, start in enumerate(starts)]
     with chain_threads(runs) as pool:
-        list(pool.map(_Run.warm_up, runs))
+        together(pool, _Run.warm_up, runs)
         for count in itertools.count(CHECK, CHECK):
             kept = min(count, settings.draws)
-            values, diverging, steps = zip(*pool.map(_Run.draw, runs, [kept] * len(runs)), strict=True)
+            values, diverging, steps = zip(*together(pool, _Run.draw, runs, [kept] * len(runs)), strict=True)
             lengths = np.concatenate(steps)
             sampled = Sampled(
                 values={name: np.concatenate([each[name] for each in values]) for name in values[0]},
@@ -163,6 +165,17 @@ def chain_threads(runs: Sequence[Stoppable]) -> Iterator[ThreadPoolExecutor]:
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def together(pool: ThreadPoolExecutor, work: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+    """What `work` returns of each chain; an error or an interruption waits for no other chain."""
+    chains = [pool.submit(work, *each) for each in zip(*arguments, strict=True)]
+    running = set(chains)
+    while running:
+        ended, running = wait(running, MOMENT, FIRST_EXCEPTION)
+        for chain in ended:
+            chain.result()
+    return [chain.result() for chain in chains]
 
 
 class _Run:

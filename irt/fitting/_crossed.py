@@ -20,7 +20,7 @@ from irt._fit_settings import FitSettings
 from irt._model import ItemEffects, Problem, RawDraws, report_scale
 from irt._responses import Floats
 from irt.fitting import _crossed_kernels as kernels
-from irt.fitting._chains import CHECK, Enough, Sampled, chain_threads
+from irt.fitting._chains import CHECK, Enough, Sampled, chain_threads, together
 from irt.fitting._crossed_moves import CrossedChain, CrossedState, CrossedTable
 from irt.fitting._estimation_outcome import Progress, tell
 from irt.kernels import smoothed_logit
@@ -59,12 +59,12 @@ def sample(
                 tell(progress, done, total)
 
     with chain_threads(runs) as pool:
-        list(pool.map(drawn, runs, [warmup] * len(runs)))
+        together(pool, drawn, runs, [warmup] * len(runs))
         for run in runs:
             run.forget()
         for count in itertools.count(CHECK, CHECK):
             kept = min(count, settings.draws)
-            list(pool.map(drawn, runs, [kept - len(run) for run in runs]))
+            together(pool, drawn, runs, [kept - len(run) for run in runs])
             sampled = _sampled(problem, table, runs, compile_seconds)
             if kept >= settings.draws or (enough is not None and enough(sampled)):
                 return sampled

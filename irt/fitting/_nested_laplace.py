@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, softmax
-from scipy.stats import qmc
 
 from irt._fit_settings import FitSettings
 from irt._model import Problem, RawDraws, report_scale
@@ -97,6 +96,8 @@ def sampled_scales(
     as wide as the density is on its side (Rue, Martino & Chopin 2009, 6.5), and somewhat wider: a scale that may be
     small has a long tail below.
     """
+    from scipy.stats import qmc  # takes a while to load
+
     ends = np.array([[_finite(density, centre + side * AWAY * axis) for axis in axes.T] for side in (-1, 1)])
     drops = max(_finite(density, centre), np.finfo(float).min) - ends
     below, above = np.clip(1 / np.sqrt(np.maximum(drops, LONGEST**-2)), SHORTEST, LONGEST)

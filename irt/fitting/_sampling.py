@@ -19,7 +19,6 @@ from irt._likelihoods import items_among
 from irt._model import Problem
 from irt._responses import Floats
 from irt.checks._convergence import mixing
-from irt.fitting import _crossed as crossed
 from irt.fitting import _nuts as nuts
 from irt.fitting import _pymc_model as pymc_model
 from irt.fitting._chains import Enough, Sampled
@@ -34,9 +33,16 @@ LIKELIHOOD_DRAWS = 400
 FEW = 50
 """Quantities with fewer columns are looked at first between blocks of draws: they mix most slowly."""
 
+
+def _by_gibbs(problem: Problem, settings: FitSettings, progress: Progress | None, enough: Enough | None) -> Sampled:
+    from irt.fitting import _crossed as crossed  # loads numba
+
+    return crossed.sample(problem, settings, progress, enough)
+
+
 SAMPLERS: Mapping[str, Callable[..., Sampled]] = {
     "numpyro": nuts.sample,
-    "gibbs": crossed.sample,
+    "gibbs": _by_gibbs,
     "pymc": pymc_model.sample,
 }
 """Of right and wrong answers, by backend."""

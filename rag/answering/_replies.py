@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from examcore import (
-    LONE_SURROGATE,
     LanguageModel,
     Likelihoods,
     NoReply,
     ReplyOptions,
-    has_lone_surrogate,
     replies_of,
 )
 from rag.answering._choice_parsing import CHOICE_PARSING_VERSION, read_choice
@@ -92,8 +90,6 @@ class ReplyExaminee:
             place, found = arrival.place, arrival.value
             if isinstance(found, NoReply):
                 yield TaskFailure(place, found.reason)
-            elif has_lone_surrogate(found):
-                yield TaskFailure(place, LONE_SURROGATE)
             else:
                 chosen = self._form.read(found, tasks[place].question.choices)
                 read = Likelihoods((), (), arrival.prompt_tokens)

@@ -51,11 +51,13 @@ def picture(
     table.to_csv(folder / f"{name}.csv", index=False, float_format="%.6g")
     with plots.canvas(height) as (figure, ax):
         draw(ax, table)
-        plots.save(figure, folder / name)
         text = io.StringIO()
         with warnings.catch_warnings():
             # The page's own fonts draw the names, whatever is installed here.
             warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
+            figure.draw_without_rendering()  # lays it out, once for all its files
+            figure.set_layout_engine(None)
+            plots.save(figure, folder / name)
             figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return Picture(name, title, caption, inline_svg(text.getvalue(), name, f"{title}. {caption}", tips or {}))
 

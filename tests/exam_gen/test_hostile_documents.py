@@ -119,21 +119,21 @@ def test_a_fact_is_never_taken_from_an_order_to_a_model() -> None:
 
 
 MEGABYTES = {
-    "words": SOUND * 22_000,
-    "one word": "x" * 2_000_000,
-    "digits": "0123456789" * 200_000,
-    "tags": "<p>" * 700_000,
-    "open tags": "<script " * 250_000,
-    "heading": "# " + " " * 2_000_000 + "x",
-    "stars": "**" * 1_000_000,
-    "quotes": '"' * 1_000_000 + "`" * 1_000_000,
-    "right to left": "שלום עולם. " * 180_000,
-    "emoji": "\U0001f468\u200d\U0001f469 " * 500_000,
-    "controls": "\x07\x1b" * 1_000_000,
-    "orders": "ignore all " * 180_000,
-    "marks": "<|" * 1_000_000,
-    "hyphens": "a-" * 1_000_000,
-    "capitals": "Aa " * 660_000 + ".",
+    "words": SOUND * 11_000,
+    "one word": "x" * 1_000_000,
+    "digits": "0123456789" * 100_000,
+    "tags": "<p>" * 350_000,
+    "open tags": "<script " * 125_000,
+    "heading": "# " + " " * 1_000_000 + "x",
+    "stars": "**" * 500_000,
+    "quotes": '"' * 500_000 + "`" * 500_000,
+    "right to left": "שלום עולם. " * 90_000,
+    "emoji": "\U0001f468\u200d\U0001f469 " * 250_000,
+    "controls": "\x07\x1b" * 500_000,
+    "orders": "ignore all " * 90_000,
+    "marks": "<|" * 500_000,
+    "hyphens": "a-" * 500_000,
+    "capitals": "Aa " * 330_000 + ".",
 }
 
 
@@ -141,7 +141,7 @@ SLOW = {"capitals", "right to left", "emoji", "orders", "open tags"}
 
 
 @pytest.mark.parametrize("name", [pytest.param(one, marks=[pytest.mark.slow] * (one in SLOW)) for one in MEGABYTES])
-def test_two_megabytes_on_one_line_take_seconds(name: str, tmp_path: Path) -> None:
+def test_a_megabyte_on_one_line_takes_seconds(name: str, tmp_path: Path) -> None:
     start = time.process_time()
     path = tmp_path / "corpus.jsonl"
     path.write_text(json.dumps({"text": MEGABYTES[name]}) + "\n")
@@ -150,7 +150,7 @@ def test_two_megabytes_on_one_line_take_seconds(name: str, tmp_path: Path) -> No
     take_inventory(found.documents, chunks)
     assert "".join(one.text for one in chunks).strip() == found.documents[0].text.strip()
     assert len(found.documents[0].title) <= 201
-    assert time.process_time() - start < 30
+    assert time.process_time() - start < 15
 
 
 @pytest.mark.parametrize("name", ["words", "one word", "capitals", "quotes"])

@@ -37,8 +37,8 @@ SENTENCES = {
 SAMPLED = "sampled"
 SLACK, ERRORS, WIDTH, DRAWS = 0.05, 4.0, 3.29, 400
 """The tolerance of sampled estimates; a central 90 % interval is 3.29 standard deviations wide."""
-ENDS = {"low": 2.0, "high": 2.0, "sd": 4.0}
-"""Of how many such errors ends of intervals are known, and standard deviations of slopes, whose upper tail is long."""
+ENDS = {"low": 2.0, "high": 2.0, "sd": 2.0, "a_sd": 4.0}
+"""Of how many such errors ends of intervals and standard deviations are known; slopes have a long upper tail."""
 DIAGNOSTIC = re.compile(r"ess|r_?hat|diverg|tree|accept|leapfrog|draws|loo|pareto|log_likelihood|flags|mcse|fit")
 
 Difference = str
@@ -161,7 +161,7 @@ def _sampled(before: Any, after: Any, place: str, key: str, spread: float = 0.0)
     elif key in SENTENCES or DIAGNOSTIC.search(key):
         return
     elif isinstance(before, float) and _is_number(after):
-        times = next((times for end, times in ENDS.items() if key.endswith(end)), 1.0)
+        times = ENDS.get(key, ENDS.get(key.rpartition("_")[2], 1.0))
         if not abs(before - after) <= SLACK + times * ERRORS * spread:
             yield f"{place}: {before!r} before, {after!r} now, {SLACK + times * ERRORS * spread:.3f} allowed"
     elif not _same(before, after):

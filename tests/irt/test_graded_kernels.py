@@ -55,13 +55,13 @@ def test_information_is_the_expected_negative_second_derivative_by_automatic_dif
     def curve(theta: object, item: int, k: int) -> object:
         return graded.log_probability(theta, A[item], jax.numpy.asarray(THRESHOLDS[item]), TOP[item])[k]
 
+    curvature = jax.jit(jax.vmap(jax.grad(jax.grad(curve)), in_axes=(0, None, None)), static_argnums=(1, 2))
     with jax.enable_x64(True):
         for item in range(3):
             p = graded.probability(THETA, A[item], THRESHOLDS[item], TOP[item])
             wanted = np.zeros(len(THETA))
             for k in range(TOP[item] + 1):
-                second = jax.vmap(jax.grad(jax.grad(curve)), in_axes=(0, None, None))(jax.numpy.asarray(THETA), item, k)
-                wanted -= p[:, k] * np.asarray(second)
+                wanted -= p[:, k] * np.asarray(curvature(jax.numpy.asarray(THETA), item, k))
             found = graded.information(THETA, A[item], THRESHOLDS[item], TOP[item])
             np.testing.assert_allclose(found, wanted, rtol=1e-9)
 

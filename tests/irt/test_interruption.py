@@ -80,12 +80,14 @@ def test_an_interruption_at_a_moment_that_cannot_raise_is_not_lost(moment: str, 
 
 
 def test_an_interrupted_sampler_waits_for_no_chain_and_its_chains_end(heeding: None) -> None:
-    sent = []
+    sent, shares = [], []
 
-    def interrupt(done: int, _total: int) -> None:
+    def interrupt(done: int, total: int) -> None:
+        shares.append(done / total)
         if done and not sent and threading.current_thread() is not threading.main_thread():
             sent.append(done)
-            os.kill(os.getpid(), signal.SIGINT)
+            # Taken here it does not wake the main thread from its wait, as one does not that comes just before.
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
 
     before = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt):
@@ -93,6 +95,7 @@ def test_an_interrupted_sampler_waits_for_no_chain_and_its_chains_end(heeding: N
     for chain in set(threading.enumerate()) - before:
         chain.join(60)
         assert not chain.is_alive()
+    assert shares[-1] < 0.5
 
 
 @pytest.mark.parametrize("after", [50, 150, 250])

@@ -81,7 +81,7 @@ def test_without_effects_on_single_items_it_is_a_logistic_regression(monkeypatch
 
 @pytest.mark.slow
 def test_the_sampler_agrees_with_propagation(fit: irt.Fit) -> None:
-    sampled = irt.fit(TABLE.data, seed=0, draws=500, item_covariates=TABLE.known)
+    sampled = irt.fit(TABLE.data, seed=0, draws=250, item_covariates=TABLE.known)
     for (one, _), (other, _) in zip(contrasts(fit, TABLE), contrasts(sampled, TABLE), strict=True):
         assert abs(one.mean() - other.mean()) < 0.3 * other.std()
         assert one.std() / other.std() == pytest.approx(1, abs=0.2)

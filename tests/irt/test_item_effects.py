@@ -154,7 +154,7 @@ def test_identical_models_are_not_told_apart() -> None:
     """Three models that answer alike: the others' answers are no further evidence."""
     one = irt.simulate(items=40, facets={"retriever": 5, "icl": 2}, shared_sd={"retriever": 2.0}, seed=5).data
     copies = [replaced(one, f"llm{n}") for n in range(3)]
-    fit = irt.fit(irt.join(irt.join(copies[0], copies[1]).data, copies[2]).data, seed=0, draws=250)
+    fit = irt.fit(irt.join(irt.join(copies[0], copies[1]).data, copies[2]).data, seed=0, draws=100)
     for other in ("llm1", "llm2"):
         contrast = fit.contrast("llm", "llm0", other)
         assert contrast.low < 0 < contrast.high
@@ -174,7 +174,7 @@ def replaced(data: ResponseMatrix, llm: str) -> ResponseMatrix:
 @pytest.mark.parametrize("model", ["1pl", "3pl", "3pl-shared", "4pl"])
 def test_every_model_of_right_and_wrong_answers_has_them(model: str, method: str) -> None:
     made = irt.simulate(items=25, facets={"llm": 3, "retriever": 4}, shared_sd={"retriever": 2.0}, seed=7)
-    fit = irt.fit(made.data, model=model, method=method, seed=0, draws=250, warmup=200)
+    fit = irt.fit(made.data, model=model, method=method, seed=0, draws=60, warmup=80)
     draws = fit.draws
     assert fit.design.item_facets
     assert all(np.isfinite(values).all() for values in draws.values())

@@ -312,7 +312,15 @@ def test_a_saved_fit_comes_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("students", "items"), [(400, 5000), (5000, 1000)])
+@pytest.mark.parametrize(
+    ("students", "items"),
+    [
+        (300, 3000),
+        (2000, 600),
+        pytest.param(400, 5000, marks=pytest.mark.validate),
+        pytest.param(5000, 1000, marks=pytest.mark.validate),
+    ],
+)
 def test_large_tables_end_in_seconds_with_finite_abilities(students: int, items: int) -> None:
     sim = irt.simulate(students, items, seed=1)
     fit = mml(sim.data)

@@ -91,7 +91,7 @@ MODELS = ("1pl", "2pl", "3pl", "3pl-shared", "4pl")
 def test_pymc_and_numpyro_agree_within_monte_carlo_error(model: str) -> None:
     from irt.fitting import _pymc_model as pymc_model
 
-    settings = FitSettings(seed=3, warmup=500, draws=1000)
+    settings = FitSettings(seed=3, warmup=300, draws=600)
     given = _problem(model)
     z = _differences(*(_means(sample(given, settings)) for sample in (nuts.sample, pymc_model.sample)))
     assert len(z) > 20

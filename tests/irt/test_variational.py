@@ -1,5 +1,10 @@
 """The variational approximation finds the same centre as the other methods, and owns up to its width."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -46,3 +51,15 @@ def test_counts_weigh_as_their_trials_and_the_seed_decides() -> None:
     first, again = (irt.fit(sim.data, method="svi", facets=(), seed=7) for _ in range(2))
     np.testing.assert_array_equal(first.draws["theta"], again.draws["theta"])
     assert np.corrcoef(first.point["theta"], sim.truth.theta)[0, 1] > 0.95
+
+
+@pytest.mark.validate
+def test_another_process_whose_sets_have_another_order_draws_the_same(tmp_path: Path) -> None:
+    program = (
+        "import sys, irt, numpy as np; data = irt.simulate(80, 20, seed=5).data\n"
+        "np.save(sys.argv[1], irt.fit(data, method='svi', facets=(), seed=7).draws['theta'])"
+    )
+    for order in "12":
+        words = [sys.executable, "-c", program, str(tmp_path / f"{order}.npy")]
+        subprocess.run(words, env=os.environ | {"PYTHONHASHSEED": order}, check=True)
+    np.testing.assert_array_equal(*(np.load(tmp_path / f"{order}.npy") for order in "12"))

@@ -80,7 +80,7 @@ def test_the_centre_of_the_map_is_the_mode(case: str) -> None:
     structure, mode = structure_of(given), laplace.climb(given)
     with jax.enable_x64(True):
         given_map = whitening_of(given, mode, structure.layout)
-        placed = place(origin(given_map, structure.layout), given_map, structure.layout)
+        placed = jax.jit(lambda: place(origin(given_map, structure.layout), given_map, structure.layout))()
     raw = laplace.mode_of(given, mode)
     b = np.asarray(placed.items[int(given.free_a)])
     free = zero_sum_basis_of(given)

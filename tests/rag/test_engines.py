@@ -50,6 +50,7 @@ from rag.engines._worker_pool import (
     WorkerReady,
     WorkKind,
 )
+from tests.command_line import ragexam_here
 
 ROOT = Path(__file__).parents[2]
 GRID = grid_of({"llms": ["one"], "retrievers": ["closed-book", "oracle", "bm25"], "shots": [0, 1, 2]}).pipelines
@@ -473,13 +474,12 @@ def test_the_command_is_quiet_and_ends_with_its_workers(
     (tmp_path / "grid.yaml").write_text(
         "llms: ['python:tests.ragexam.examinees:careful']\nretrievers: [closed-book, oracle]\nshots: [0]\n"
     )
-    command = ["-m", "ragexam", "sit", "exam.jsonl", "--pipelines", "grid.yaml", "--json"]
-    found = []
-    for more in ([], words):
-        done = ran([*command, "--out", f"run{len(more)}", *more], tmp_path)
+    command = ["sit", "exam.jsonl", "--pipelines", "grid.yaml", "--json", "--out"]
+    alone = ragexam_here(*command, "alone", folder=tmp_path)
+    shared = ran(["-m", "ragexam", *command, "shared", *words], tmp_path)
+    for done in (alone, shared):
         assert all(line.startswith(("answers", "retrieval", "[")) for line in done.stderr.splitlines()), done.stderr
-        found.append(json.loads(done.stdout))
-    assert found[0] == found[1]
+    assert json.loads(alone.stdout) == json.loads(shared.stdout)
 
 
 def test_no_cluster_at_the_address_is_said_in_one_line() -> None:

@@ -19,7 +19,7 @@ from ragexam._run import HERE as THIS_PROCESS
 from ragexam._run import run_sitting
 from ragexam.report import _claim_scores
 from ragexam.report._claimed_answers import ClaimedAnswer, passage_texts
-from tests.command_line import run_here
+from tests.command_line import ragexam_here, run_here
 from tests.rag.faulty_server import Body, Say, Server, chat, serving
 
 ROOT = Path(__file__).parents[2]
@@ -303,18 +303,18 @@ def test_kill_9_while_claims_are_judged_asks_nothing_twice(exam: Path, tmp_path:
     out = tmp_path / "out"
     with serving(script, pause=0.1) as server:
         sat(server, exam, out, claims=None)
-        command = [sys.executable, "-m", "ragexam", "answers", str(out)]
-        command += ["--claims", f"openai:scripted@{server.url}", "--quiet"]
+        words = ["answers", str(out), "--claims", f"openai:scripted@{server.url}", "--quiet"]
+        command = [sys.executable, "-m", "ragexam", *words]
         for least in (2, 5):
             job = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             while judged(server) < least and job.poll() is None:
-                time.sleep(0.005)
+                time.sleep(0.02)
             job.send_signal(signal.SIGKILL)
             job.wait()
-        subprocess.run(command, cwd=ROOT, check=True, timeout=120, capture_output=True)
+        assert ragexam_here(*words).returncode == 0
         bodies = [str(body) for _, body in server.asked if "Sentence:" in str(body)]
         # What was under way when the process died was asked again, and nothing else.
         assert len(bodies) - len(set(bodies)) <= 2 * 8
         again = len(bodies)
-        subprocess.run(command, cwd=ROOT, check=True, timeout=120, capture_output=True)
+        assert ragexam_here(*words).returncode == 0
         assert judged(server) == again

@@ -1,5 +1,6 @@
 """The measurement commands of `ragexam`: those of `python -m irt`, word for word."""
 
+import gc
 import json
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
@@ -85,3 +86,9 @@ def test_bad_input_is_one_line_and_status_two(
     assert ended.value.code == 2
     (line,) = [line for line in capsys.readouterr().err.splitlines() if not line.endswith(" ...")]
     assert message in line
+
+
+def test_garbage_is_collected_again_once_a_command_is_loaded() -> None:
+    for words in (["fit", "--help"], ["fit"]):
+        CliRunner().invoke(app, words)
+        assert gc.isenabled()

@@ -35,7 +35,7 @@ grid:
   llms: ["python:examinees:careful", "python:examinees:hasty"]
   retrievers: [closed-book, bm25, oracle]
   shots: [0, 1]
-fit: {{model: 2pl, method: map}}
+fit: {{model: 1pl, method: map}}
 prune: {{keep: 0.8, holdout: 0.3}}
 """
 
@@ -195,7 +195,7 @@ def test_a_larger_grid_asks_only_the_new_pipelines(finished: Path, tmp_path: Pat
     run = tmp_path / "run"
     shutil.copytree(finished / "run", run)
     before = results(run)["answers"]
-    done = ragexam("run", str(write_config(tmp_path)), "--set", "grid.shots=[0, 1, 2]")
+    done = ragexam("run", str(write_config(tmp_path)), "--set", "grid.shots=[0, 1, 2]", "--set", "prune=null")
     assert done.returncode == 0, done.stderr
     after = results(run)["answers"]
     assert len(after) == 30 * 18  # type: ignore[arg-type]
@@ -229,7 +229,9 @@ def test_the_steps_one_by_one_agree_with_the_run(finished: Path, tmp_path: Path)
     for name in ("exam.jsonl", "responses.csv"):
         assert (run / name).read_text() == (finished / "run" / name).read_text()
     fit = tmp_path / "fit"
-    fitted = ragexam("fit", str(run / "responses.csv"), "--method", "map", "--out", str(fit), "--seed", "3")
+    fitted = ragexam(
+        *["fit", str(run / "responses.csv"), "--model", "1pl", "--method", "map", "--out", str(fit), "--seed", "3"]
+    )
     assert fitted.returncode == 0, fitted.stderr
     assert (fit / "components.csv").read_text() == (finished / "run" / "fit" / "components.csv").read_text()
     pruned = ragexam("prune", str(run / "responses.csv"), "--keep", "0.8", "--out", str(tmp_path / "pruned"), "--json")
@@ -334,7 +336,7 @@ def test_an_exam_with_more_questions_uses_those_written(finished: Path, tmp_path
     config = write_config(tmp_path)
     with sqlite3.connect(tmp_path / "run" / "replies.sqlite") as store:
         before = store.execute("SELECT count(*) FROM replies").fetchone()[0]
-    larger = ragexam("run", str(config), "--set", "exam.questions=33")
+    larger = ragexam("run", str(config), "--set", "exam.questions=33", "--set", "prune=null")
     assert larger.returncode == 0, larger.stderr
     usage = json.loads((tmp_path / "run" / "run.json").read_text())["usage"]["writing"]
     assert usage["cached"] >= before

@@ -197,7 +197,7 @@ def test_a_killed_run_repeats_no_request_it_had_a_reply_to_and_ends_with_the_sam
                 **command(server, tmp_path / "run", questions=14), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
             while len(server.asked) < share * requests and job.poll() is None:
-                time.sleep(0.005)
+                time.sleep(0.02)
             job.send_signal(signal.SIGKILL)
             kills += job.wait() == -signal.SIGKILL
         result, _ = written(server, tmp_path / "run", questions=14)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from dataclasses import replace
@@ -24,6 +22,7 @@ from ragexam._estimate import FOUND_ANEW, estimate_run
 from ragexam._measure import run_data
 from ragexam._run import HERE as THIS_PROCESS
 from ragexam._run import run_sitting
+from tests.command_line import ragexam_here
 from tests.rag.faulty_server import Body, Say, Server, chat, listed_or_echoed, serving
 from tests.ragexam.killed_sittings import command, stored
 
@@ -122,12 +121,12 @@ def test_kill_9_repeats_no_request_whose_answer_was_stored(exam: Path, tmp_path:
         for share in (0.1, 0.5):
             job = subprocess.Popen(**command(path, exam, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             while stored(out) < share * len(whole) and job.poll() is None:
-                time.sleep(0.005)
+                time.sleep(0.02)
             job.send_signal(signal.SIGKILL)
             assert job.wait() == -signal.SIGKILL
         assert server.most_under_way > 1
         kept, before = _all(out), len(server.asked)
-        done = subprocess.run(**command(path, exam, out), capture_output=True, text=True, check=False, timeout=300)
+        done = ragexam_here("sit", exam, "--pipelines", path, "--out", out)
         assert done.returncode == 0, done.stderr
         last = [json.dumps(body) for where, body in server.asked[before:] if where != "models"]
     left = len(whole) - len(kept)
@@ -211,6 +210,7 @@ def configuration(tmp_path: Path, server: Server) -> dict[str, Any]:
             "black_boxes": [{"name": "box", "system": f"{server.url}/ask"}],
         },
         "fit": {"method": "map"},
+        "prune": None,
     }
 
 
@@ -220,15 +220,7 @@ def first(server: Server, path: str, body: Body) -> Say:
 
 def run_configured(path: Path, content: dict[str, Any]) -> subprocess.CompletedProcess[str]:
     path.write_text(json.dumps(content))
-    done = subprocess.run(
-        [sys.executable, "-m", "ragexam", "run", str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}"},
-    )
+    done = ragexam_here("run", path)
     assert done.returncode == 0, done.stderr
     return done
 

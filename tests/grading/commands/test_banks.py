@@ -301,7 +301,7 @@ def test_kill_9_asks_nothing_twice_whose_reply_was_kept(long: list[str], tmp_pat
             stderr=subprocess.DEVNULL,
         )
         while stored(out / "replies.sqlite") < share * 120 and job.poll() is None:
-            time.sleep(0.005)
+            time.sleep(0.02)
         job.send_signal(signal.SIGKILL)
         kills += job.wait() == -signal.SIGKILL
     assert kills == 2
