@@ -64,13 +64,14 @@ def inline_svg(svg: str, name: str, description: str, tips: Mapping[str, str]) -
     """An SVG drawing ready to stand in HTML.
 
     Its ink becomes `currentColor`, so that it follows light and dark pages; its ids get the figure's name, so that
-    two figures do not share one; a screen reader hears the description.
+    two figures do not share one; its fonts are the page's; a screen reader hears the description.
     """
     body = svg[svg.index("<svg") :]
     head, rest = body.split(">", 1)
     rest = re.sub(r"<metadata>.*?</metadata>", "", rest, flags=re.DOTALL)
-    # A style element would reach the whole page; the page's own style sets what it said.
+    # A style element would reach the whole page; the page's own style sets what it said, and the fonts.
     rest = re.sub(r"<style.*?</style>", "", rest, flags=re.DOTALL)
+    rest = re.sub(r"font-family: [^;\"]+;? ?", "", rest)
     rest = re.sub(rf"{plots.INK}\b", "currentColor", rest, flags=re.IGNORECASE)
     for group, tip in tips.items():
         rest = rest.replace(f'<g id="{group}">', f'<g id="{group}"><title>{escape(tip)}</title>')

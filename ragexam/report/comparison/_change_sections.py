@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from examcore.page import chance, clipped, joined, p_value, plain_number, points, signed
+from examcore.page import chance, clipped, isolated, joined, p_value, plain_number, points, signed
 from irt.plots import records
 from ragexam.report._component_names import facet_name, facet_plural, level_name
 from ragexam.report._component_verdicts import FacetVerdict
@@ -170,7 +170,7 @@ def not_compared(both: PairedRuns, accuracy: AccuracyChanges | None) -> list[str
 
 
 def _some(names: list[str]) -> str:
-    shown = ", ".join(clipped(name, 60) for name in names[:3])
+    shown = ", ".join(isolated(clipped(name, 60)) for name in names[:3])
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
