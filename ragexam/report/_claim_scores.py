@@ -26,7 +26,7 @@ from grading.reports import (
     cut_of_unrelated,
     held_out_verdicts,
 )
-from ragexam.report._claimed_answers import ClaimedAnswer, settled
+from ragexam.report._claimed_answers import FreeTextAnswer, settled
 
 FAITHFULNESS, COVERAGE = "faithfulness", "answer_coverage"
 PRECISION, RECALL, CITATIONS = "context_precision", "context_recall", "citation_support"
@@ -83,7 +83,7 @@ class ClaimFindings:
     A judge decides, or gives odds, of which a cut makes decisions.
     """
 
-    answers: Sequence[ClaimedAnswer]
+    answers: Sequence[FreeTextAnswer]
     judge: str
     said: Mapping[ClaimKey, Decision | ClaimOdds]
     hand: Mapping[ClaimKey, str]
@@ -122,7 +122,7 @@ class ClaimFindings:
         return found
 
     @cached_property
-    def by_pipeline(self) -> dict[str, list[ClaimedAnswer]]:
+    def by_pipeline(self) -> dict[str, list[FreeTextAnswer]]:
         """The answers of each pipeline."""
         ranked = sorted(self.answers, key=lambda one: one.pipeline)
         return {name: list(some) for name, some in groupby(ranked, lambda one: one.pipeline)}
@@ -157,12 +157,12 @@ class ClaimFindings:
         """What is not decided."""
         return [one for one in self.asks if one.key not in self.decisions]
 
-    def decision(self, answer: ClaimedAnswer, ask: ClaimAsk) -> Decision:
+    def decision(self, answer: FreeTextAnswer, ask: ClaimAsk) -> Decision:
         """What is known of a question; open where the judge has not decided it."""
         known = settled(ask, answer.question)
         return known or self.decisions.get(ask.key) or Decision(None, NOT_JUDGED)
 
-    def faithfulness(self, answer: ClaimedAnswer) -> float:
+    def faithfulness(self, answer: FreeTextAnswer) -> float:
         """The share of an answer's claims that its passages state; NaN where that is not known."""
         return self._share(answer, answer.claim_asks())
 
@@ -249,7 +249,7 @@ class ClaimFindings:
                 ]
         return []
 
-    def _scores(self, answers: Sequence[ClaimedAnswer]) -> dict[str, ClaimScore]:
+    def _scores(self, answers: Sequence[FreeTextAnswer]) -> dict[str, ClaimScore]:
         read = [one for one in answers if one.reading is not None]
         no_passages = NOT_KNOWN if any(one.passages for one in answers) else NOT_GIVEN
         no_source = "" if any(one.source for one in answers) else NO_SOURCE
@@ -271,11 +271,11 @@ class ClaimFindings:
             LOST_IN_ANSWERING: _score((one for _, one in lost), missing),
         }
 
-    def _share(self, answer: ClaimedAnswer, asks: Sequence[ClaimAsk]) -> float:
+    def _share(self, answer: FreeTextAnswer, asks: Sequence[ClaimAsk]) -> float:
         verdicts = [one for ask in asks if (one := self.decision(answer, ask).verdict) is not None]
         return float(np.mean(verdicts)) if verdicts else np.nan
 
-    def _lost(self, answer: ClaimedAnswer) -> tuple[float, float] | None:
+    def _lost(self, answer: FreeTextAnswer) -> tuple[float, float] | None:
         """The shares of the source's claims that were lost in retrieval and in answering; None where not known."""
         pairs = [
             (self.decision(answer, read).verdict, self.decision(answer, said).verdict)

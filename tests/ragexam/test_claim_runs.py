@@ -18,7 +18,7 @@ from ragexam._config import GridSettings
 from ragexam._run import HERE as THIS_PROCESS
 from ragexam._run import run_sitting
 from ragexam.report import _claim_scores
-from ragexam.report._claimed_answers import ClaimedAnswer, passage_texts
+from ragexam.report._claimed_answers import FreeTextAnswer, passage_texts
 from tests.command_line import run_here
 from tests.rag.faulty_server import Body, Say, Server, chat, serving
 
@@ -198,7 +198,7 @@ def test_a_source_in_a_script_without_spaces_has_claims() -> None:
         "q", "火车什么时候到达？", ("中午", "晚上"), 0, context=f"{train}{colour}好。", metadata={"language": "zh"}
     )
     given = passage_texts((colour, "c1"), {}, "zh")
-    answer = ClaimedAnswer("box", asked, f"{train}[1]", False, (colour, "c1"), given)
+    answer = FreeTextAnswer("box", asked, f"{train}[1]", 0, (colour, "c1"), given)
     assert given == (colour, None)
     assert answer.source == [train, colour]
     assert [one.cites for one in answer.claims] == [(0,)]
