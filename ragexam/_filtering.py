@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -97,10 +96,6 @@ class FilterPreview:
     kept: int
     rules: tuple[RulePreview, ...]
 
-    def record(self) -> dict[str, Any]:
-        """The dry run as JSON types."""
-        return asdict(self)
-
     def lines(self) -> list[str]:
         """A table with examples."""
         head = f"{'rule':22} {'limit':>6} {'alone':>6} {'in turn':>8} {'share':>6}  drops what"
@@ -117,10 +112,6 @@ class FilteredExam:
     kept: int
     dropped: Mapping[str, int]
     rewritten: Mapping[str, int]
-
-    def record(self) -> dict[str, Any]:
-        """The result as JSON types."""
-        return {**asdict(self), "out": str(self.out)}
 
     def lines(self) -> list[str]:
         """Where the exam is, its size and its losses."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from exam_gen import PEOPLE_VERSION, AnsweredQuestion
 from examcore import (
     BOOTSTRAP_DRAWS,
+    INTERVAL_LEVEL,
     STEM,
     Chunk,
     IntervalEstimate,
@@ -41,8 +42,6 @@ from ragexam._steps import Steps
 __all__ = ["UserQuestion", "ValidityTable", "compare", "read_users", "searched_questions", "validity_of_run"]
 
 MEASURE = f"ndcg@{CUTOFFS[-1]}"
-LEVEL = 0.9
-"""Of the intervals: a pair is told apart where this one excludes 0."""
 TIE_DIGITS = 9
 """Means that differ by less are tied."""
 FEWEST = 10
@@ -176,7 +175,7 @@ class ValidityTable:
             "n_exam": self.n_exam,
             "measure": MEASURE,
             "unit": self.unit,
-            "interval": LEVEL,
+            "interval": INTERVAL_LEVEL,
             "people": jsonable({name: round(value, 4) for name, value in self.people.items()}),
             "exam": {name: round(value, 4) for name, value in self.exam.items()},
             "tau": jsonable(self.tau.as_dict()),
@@ -203,7 +202,7 @@ class ValidityTable:
         width = max((len(f"{one.first} - {one.second}") for one in self.differences), default=0)
         lines = [
             f"{self.n_people or 'no'} questions of people with sources, {self.n_exam} of the exam; {MEASURE} of "
-            f"{self.unit}s, {LEVEL:.0%} intervals",
+            f"{self.unit}s, {INTERVAL_LEVEL:.0%} intervals",
             f"overlap with the passage: people {self.overlap_people:.2f}, exam {self.overlap_exam:.2f}",
         ]
         if not self.n_people:
@@ -425,7 +424,7 @@ def _compared(
     found = []
     for place, (i, j) in enumerate(pairs):
         by_people, by_exam, gap = map(_interval, (gaps[0][place], gaps[1][place], gaps[1][place] - gaps[0][place]))
-        adjusted, slope = by_overlap.difference(i, j, overlap_people, LEVEL), by_overlap.slope(i, j, LEVEL)
+        adjusted, slope = by_overlap.difference(i, j, overlap_people), by_overlap.slope(i, j)
         found.append(RetrieverDifference(names[i], names[j], by_people, by_exam, gap, adjusted, slope))
     signs = [np.sign(np.round(each, TIE_DIGITS)) for each in gaps]
     ties = np.sqrt((signs[0] ** 2).sum(axis=0) * (signs[1] ** 2).sum(axis=0))
@@ -440,7 +439,7 @@ def _shared(text: str, chunk: Chunk) -> float:
 
 def _interval(draws: Values) -> IntervalEstimate:
     """The first value with the interval of the others; NaN where nothing is known."""
-    return percentile_interval(float(draws[0]), draws[1:], LEVEL)
+    return percentile_interval(float(draws[0]), draws[1:], INTERVAL_LEVEL)
 
 
 def unheard(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> int:

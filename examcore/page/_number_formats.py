@@ -44,9 +44,9 @@ def p_value(p: float) -> str:
     return "–" if not math.isfinite(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def signed_range(interval: IntervalEstimate, digits: int = 2) -> str:
+def signed_range(interval: IntervalEstimate) -> str:
     """`low to high` with signs."""
-    return f"{signed(interval.low, digits)} to {signed(interval.high, digits)}"
+    return f"{signed(interval.low)} to {signed(interval.high)}"
 
 
 def percent_range(interval: IntervalEstimate) -> str:

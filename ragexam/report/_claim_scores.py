@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examcore import (
+    INTERVAL_LEVEL,
     IntervalEstimate,
     cohen_kappa,
     counted,
@@ -48,8 +49,6 @@ ACCURACY_LEVEL = 0.95
 """What intervals of scores cover, as those of accuracy do beside them."""
 ONE_SIDED, FEWEST_DECIDED = 0.95, 20
 """Share of a judge's decisions that are the same from which the page warns of it, and how many there must be."""
-KAPPA_LEVEL = 0.9
-"""What intervals of agreement cover, as those of answers' labels do."""
 
 ClaimKey = tuple[str, str]
 """A claim and the hash of a text, of which it is asked whether it states the claim."""
@@ -174,7 +173,7 @@ class ClaimFindings:
         if self.unrelated_cut is not None and self.labelled[2]:
             odds, stated, topics = self.labelled
             judged = held_out_verdicts(odds, stated, topics, self.unrelated_cut)
-            return cohen_kappa(judged, stated.tolist(), groups=topics, interval=KAPPA_LEVEL)
+            return cohen_kappa(judged, stated.tolist(), groups=topics)
         both = [
             (self.decisions[one.key].verdict, self.hand[one.key] == STATED, one.topic)
             for one in self.asks
@@ -183,7 +182,7 @@ class ClaimFindings:
         if not both:
             return None
         decided, labelled, groups = zip(*both, strict=True)
-        return cohen_kappa(decided, labelled, groups=groups, interval=KAPPA_LEVEL)
+        return cohen_kappa(decided, labelled, groups=groups)
 
     def record(self) -> dict[str, Any]:
         """The scores as JSON types."""
@@ -234,7 +233,7 @@ class ClaimFindings:
         kappa = self.agreement()
         if kappa is None:
             return [*told, "No claim was labelled by hand, so how far that can be trusted is not known."]
-        shown = f"{kappa.estimate:.2f} ({KAPPA_LEVEL:.0%} interval {kappa.low:.2f} to {kappa.high:.2f})"
+        shown = f"{kappa.estimate:.2f} ({INTERVAL_LEVEL:.0%} interval {kappa.low:.2f} to {kappa.high:.2f})"
         labels = counted(len(self.hand), "claim")
         return [*told, f"Against {labels} labelled by hand, Cohen's kappa is {shown}."]
 

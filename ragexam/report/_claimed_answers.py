@@ -169,7 +169,7 @@ def known_passages(chunks: Sequence[Chunk], questions: Sequence[Question]) -> di
     return sources | {one.id: f"{one.title}\n\n{one.text}" if one.title else one.text for one in chunks}
 
 
-def unrelated_texts(answers: Sequence[FreeTextAnswer], seed: int = 0) -> dict[str, list[str]]:
+def unrelated_texts(answers: Sequence[FreeTextAnswer]) -> dict[str, list[str]]:
     """For each question texts to hold its claims against, drawn at random: what other questions were written from.
 
     Where that is not known it is what was read for them first. Those on other documents go first; one that shares a
@@ -181,15 +181,15 @@ def unrelated_texts(answers: Sequence[FreeTextAnswer], seed: int = 0) -> dict[st
         texts = [one.question.context, *(text for text in one.passages if text is not None)]
         own[one.question.id].update(dict.fromkeys(text for text in texts if text.strip()))
     firsts = {name: next(iter(texts)) for name, texts in own.items() if texts}
-    return {name: _far_texts(one, asked, own[name], firsts, seed) for name, one in asked.items()}
+    return {name: _far_texts(one, asked, own[name], firsts) for name, one in asked.items()}
 
 
 def _far_texts(
-    mine: Question, asked: Mapping[str, Question], own: Iterable[str], firsts: Mapping[str, str], seed: int
+    mine: Question, asked: Mapping[str, Question], own: Iterable[str], firsts: Mapping[str, str]
 ) -> list[str]:
     def order(name: str) -> tuple[bool, str]:
         is_near = bool(mine.document_id) and asked[name].document_id == mine.document_id
-        return is_near, text_hash(f"{seed}\n{mine.id}\n{name}")
+        return is_near, text_hash(f"0\n{mine.id}\n{name}")
 
     drawn = dict.fromkeys(firsts[name] for name in sorted(firsts, key=order) if name != mine.id)
     far = (one for one in drawn if not any(shares_a_sentence(one, text, mine.language) for text in own))

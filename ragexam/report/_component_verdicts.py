@@ -10,10 +10,10 @@ from operator import itemgetter
 import numpy as np
 import pandas as pd
 
-from examcore import IntervalEstimate
+from examcore import INTERVAL_LEVEL, IntervalEstimate
 from examcore.page import chance, joined, points, signed, signed_range
 from ragexam.report._component_names import facet_name, facet_plural, level_name
-from ragexam.report._fitted_model import INTERVAL, LevelDraws, probabilities_best
+from ragexam.report._fitted_model import LevelDraws, probabilities_best
 from ragexam.report._response_scores import NOTHING, choices_of, facets_of, paired_difference
 
 CONFIDENT = 0.8
@@ -88,7 +88,7 @@ def judge(scores: pd.DataFrame, facet: str, found: LevelDraws | None) -> FacetVe
         runner_up=ranked[1],
         probability=float(chances[0]),
         gap=leads[0],
-        accuracy_gap=paired_difference(choosable(scores, facet), facet, ranked[0], ranked[1], level=INTERVAL),
+        accuracy_gap=paired_difference(choosable(scores, facet), facet, ranked[0], ranked[1], level=INTERVAL_LEVEL),
         chances=tuple(zip(ranked, chances.tolist(), strict=True)),
         ties=(ranked[0], *ties),
         unit=found.unit,

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from examcore import (
+    INTERVAL_LEVEL,
     IntervalEstimate,
     Question,
     RunFolder,
@@ -56,8 +57,6 @@ FEWEST_RANKED = 3
 """Pipelines below which two rankings are not compared."""
 WORST = 10
 """Wrong answers that the page shows."""
-LEVEL = 0.9
-"""What intervals of agreement cover, as those of contrasts do."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ class FreeTextAnswers:
         """Cohen's kappa of the grades, or of those by rule alone, with the labels given by hand; None without any."""
         labelled = [one for one in self.answers if one.key in self.hand]
         both = [(one.by_rule if by_rule else one.label, self.hand[one.key]) for one in labelled]
-        return cohen_kappa(*zip(*both, strict=True), interval=LEVEL) if both else None
+        return cohen_kappa(*zip(*both, strict=True)) if both else None
 
     def rank_agreement(self) -> IntervalEstimate | None:
         """Kendall's tau-b of accuracy by choosing and in free text, over questions; None for few pipelines."""
@@ -123,7 +122,7 @@ class FreeTextAnswers:
             one, other = (table[:, places].mean(axis=1)[None] for table in (self.choosing, self.writing))
             return float(kendall(one, other, np.ones_like(one))[0])
 
-        return bootstrap(tau, self.choosing.shape[1], level=LEVEL)
+        return bootstrap(tau, self.choosing.shape[1])
 
     def record(self) -> dict[str, Any]:
         """The answers as JSON types."""
@@ -283,4 +282,4 @@ def _twins(pipelines: Sequence[Pipeline]) -> list[tuple[str, str]]:
 
 
 def _shown(found: IntervalEstimate) -> str:
-    return f"{found.estimate:.2f} ({LEVEL:.0%} interval {found.low:.2f} to {found.high:.2f})"
+    return f"{found.estimate:.2f} ({INTERVAL_LEVEL:.0%} interval {found.low:.2f} to {found.high:.2f})"

@@ -20,6 +20,7 @@ from ragexam.report._page_parts import (
     filter_tokens,
     number_cell,
     percent_cell,
+    question_cell,
     table_row,
     text_cell,
 )
@@ -166,11 +167,8 @@ def _overview(faults: Mapping[str, Sequence[QuestionFault]]) -> list[PageTable]:
         if count
     )
     caption = "What may be wrong with questions, the gravest first; a question may stand in several rows"
-    heads = column_heads("sign", "#questions", "what it means", "what to do", words=_WORDS)
+    heads = column_heads("sign", "#questions", "~what it means", "~what to do")
     return [PageTable(caption, heads, rows)] if rows else []
-
-
-_WORDS = ("what it means", "what to do", "question", "key", "remarks")
 
 
 def _filters(known: KnownQuestions) -> TableFilters:
@@ -186,20 +184,20 @@ def _filters(known: KnownQuestions) -> TableFilters:
 
 def _table(questions: Sequence[Question], known: KnownQuestions) -> PageTable:
     measured = known.signs.items is not None
-    names = ["#no.", "question", "key", "topic", "#accuracy"]
+    names = ["#no.", "~question", "~key", "topic", "#accuracy"]
     names += ["#difficulty", "#discrimination", "#information"] if measured else []
     caption = "Accuracy over all pipelines" + (
         "; information is averaged over the pipelines' abilities" if measured else ""
     )
     rows = tuple(_row(question, known, measured) for question in questions)
-    return PageTable(caption, column_heads(*names, "remarks", words=_WORDS), rows, sortable=True, headed=False)
+    return PageTable(caption, column_heads(*names, "~remarks"), rows, sortable=True, headed=False)
 
 
 def _row(question: Question, known: KnownQuestions, measured: bool) -> TableRow:
     place, share = known.numbers[question.id], known.signs.share_of(question)
     cells: list[TableCell | str] = [
         TableCell(f"{place}", f"{place}", f"#question-{place}", "number"),
-        text_cell(clipped(question.stem, LISTED_STEM), question.language),
+        question_cell(question, LISTED_STEM),
         text_cell(clipped(question.answer, 80), question.language),
         clipped(question.topic, 40),
         percent_cell(share),

@@ -14,7 +14,6 @@ from irt.plots import records
 from rag import AnswerStore
 from ragexam._retrieval import PEOPLES_OVERLAP, RetrievalTable
 from ragexam.report._component_names import level_name
-from ragexam.report._fitted_model import INTERVAL
 from ragexam.report._page_parts import (
     PageSection,
     PageTable,
@@ -94,7 +93,7 @@ def worth_of_source(scores: pd.DataFrame, answers: pd.DataFrame | None) -> Inter
     if not {0.0, 1.0} <= set(means.columns):
         return NOTHING
     gaps = (means[1.0] - means[0.0]).dropna().groupby("item").mean()
-    return bootstrap_mean(gaps.to_numpy(float), level=INTERVAL)
+    return bootstrap_mean(gaps.to_numpy(float))
 
 
 def _joined(scores: pd.DataFrame, answers: pd.DataFrame | None) -> pd.DataFrame | None:

@@ -87,7 +87,7 @@ def trust_section(evidence: RunEvidence, levels: pd.DataFrame | None) -> PageSec
     ]
     ranked = sorted(checks, key=lambda check: (BAD, LOOK, FINE).index(check.state))
     rows = tuple(table_row(one.name, one.state, text_cell(one.found), text_cell(one.meaning)) for one in ranked)
-    heads = column_heads("check", "state", "found", "what it means", words=("found", "what it means"))
+    heads = column_heads("check", "state", "~found", "~what it means")
     table = PageTable("What was checked, and what it means", heads, rows)
     return PageSection([head, *lines, *model.fit.notes], model.fit.warnings, (table,), facts=facts)
 

@@ -16,8 +16,8 @@ from ragexam.report._page_parts import (
     number_cell,
     percent_cell,
     points_cell,
+    question_cell,
     table_row,
-    text_cell,
 )
 from ragexam.report._question_cards import HEADING, PASSAGE, card_choices
 from ragexam.report._questions_section import LISTED_STEM
@@ -66,14 +66,14 @@ def _drift_table(rows: Sequence[Mapping[Any, Any]], known: Mapping[str, Question
     )
     lines = tuple(
         table_row(
-            text_cell(clipped(known[row["item"]].stem, LISTED_STEM), known[row["item"]].language),
+            question_cell(known[row["item"]], LISTED_STEM),
             points_cell(_shift(row["share_shift"], REACH * row["share_shift_sd"])),
             *(number_cell(signed(row[name], 1), row[name]) for name in ("z", "z_discrimination")),
         )
         for row in rows
     )
-    names = ("question", "#shift of the share right", "#z of it", "#z of discrimination")
-    return PageTable(caption, column_heads(*names, words=("question",)), lines, sortable=True, headed=False)
+    names = ("~question", "#shift of the share right", "#z of it", "#z of discrimination")
+    return PageTable(caption, column_heads(*names), lines, sortable=True, headed=False)
 
 
 def _shift(centre: float, reach: float) -> IntervalEstimate:
@@ -83,7 +83,7 @@ def _shift(centre: float, reach: float) -> IntervalEstimate:
 def _change_table(rows: Sequence[Mapping[Any, Any]], known: Mapping[str, Question], pipelines: int) -> PageTable:
     lines = tuple(
         table_row(
-            text_cell(clipped(known[row["item"]].stem, LISTED_STEM), known[row["item"]].language),
+            question_cell(known[row["item"]], LISTED_STEM),
             percent_cell(row["before"]),
             percent_cell(row["after"]),
             number_cell(f"{signed(100 * row['estimate'], 0)} points", row["estimate"]),
@@ -91,7 +91,7 @@ def _change_table(rows: Sequence[Mapping[Any, Any]], known: Mapping[str, Questio
         for row in rows
     )
     caption = f"Questions whose share right changed most, over the {pipelines} pipelines that both runs tried"
-    heads = column_heads("question", "#in A", "#in B", "#change", words=("question",))
+    heads = column_heads("~question", "#in A", "#in B", "#change")
     return PageTable(caption, heads, lines, sortable=True, headed=False)
 
 
