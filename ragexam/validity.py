@@ -348,18 +348,32 @@ def compare(
 
 
 def overlaps_of_people(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> tuple[float, ...]:
-    """The overlap of each question with whichever of its sources' passages shares most of its words.
+    """The overlap of each question with its nearest passage.
 
-    Of a question without sources, that with the passage that BM25 finds first, which is nearly the same: on three
-    collections of people's questions the means are .65, .72 and .77, with the sources .62, .69 and .79 (RESULTS.md).
+    That of a question without sources is nearly the same as if they were known: on three collections of people's
+    questions the means are .65, .72 and .77, with the sources .62, .69 and .79 (RESULTS.md).
+    """
+    return tuple(passage_overlap(one.text, chunk) for one, chunk in nearest_passages(users, chunks))
+
+
+def nearest_passages(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> list[tuple[UserQuestion, Chunk]]:
+    """Each question with whichever of its sources' passages shares most of its words, else the one BM25 finds first.
+
+    Questions with sources come first; one that shares no word with the corpus is left out.
     """
     sourced = [one for one in users if one.documents or one.passages]
     by_document = not all(one.passages for one in sourced)
-    known = _overlaps([_search(one, chunks, by_document) for one in sourced], chunks)
-    others = [one for one in users if not (one.documents or one.passages)]
+    by_source = _by_source(chunks)
+    found = []
+    for one in sourced:
+        known = [chunk for name in _search(one, chunks, by_document).sources for chunk in by_source[name]]
+        # Of equals always the same one, whatever the order of a set.
+        ranked = sorted((passage_overlap(one.text, chunk), chunk.id, place) for place, chunk in enumerate(known))
+        found.append((one, known[ranked[-1][-1]]))
     bm25 = build_retriever("bm25", chunks)
-    found = [(one.text, bm25.retrieve(Question(one.id, one.text, (), 0), 1)) for one in others]
-    return (*known, *(_shared(text, first[0]) for text, first in found if first))
+    for one in (one for one in users if one not in sourced):
+        found += [(one, chunk) for chunk in bm25.retrieve(Question(one.id, one.text, (), 0), 1)]
+    return found
 
 
 def written(questions: Sequence[Question]) -> list[Question]:
@@ -388,7 +402,8 @@ def _search(one: UserQuestion, chunks: Sequence[Chunk], by_document: bool) -> Se
 def _overlaps(searches: Sequence[Search], chunks: Sequence[Chunk]) -> tuple[float, ...]:
     by_source = _by_source(chunks)
     return tuple(
-        max(_shared(one.asked.stem, chunk) for name in one.sources for chunk in by_source[name]) for one in searches
+        max(passage_overlap(one.asked.stem, chunk) for name in one.sources for chunk in by_source[name])
+        for one in searches
     )
 
 
@@ -432,7 +447,7 @@ def _compared(
     return {"tau": _interval(taus), "differences": tuple(found)}
 
 
-def _shared(text: str, chunk: Chunk) -> float:
+def passage_overlap(text: str, chunk: Chunk) -> float:
     """The overlap of a question with a passage, by the words of the passage's language."""
     return overlap(text, f"{chunk.title} {chunk.text}", chunk.language)
 

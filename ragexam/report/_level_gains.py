@@ -168,7 +168,7 @@ def _table(caption: str, gains: Sequence[LevelGain], from_accuracy: bool) -> Pag
 def _line(gain: LevelGain, from_accuracy: bool) -> TableRow:
     start = "the others tried" if gain.start == OTHERS else level_name(gain.facet, gain.start)
     end = level_name(gain.facet, gain.end)
-    cells = [points_cell(gain.accuracy) if math.isfinite(gain.accuracy.estimate) else number_cell("–")]
+    cells = [points_cell(gain.accuracy)]
     if not from_accuracy:
         cells.append(change_cell(gain.ability))
     cells.append(number_cell(chance(gain.probability), gain.probability))

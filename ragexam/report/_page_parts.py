@@ -179,8 +179,8 @@ def percent_cell(share: float) -> TableCell:
 
 
 def points_cell(change: IntervalEstimate) -> TableCell:
-    """A difference of accuracies in percentage points."""
-    return number_cell(points(change), change.estimate)
+    """A difference of accuracies in percentage points; a dash where there is none."""
+    return number_cell(points(change) if math.isfinite(change.estimate) else "–", change.estimate)
 
 
 def share_cell(share: IntervalEstimate) -> TableCell:

@@ -22,6 +22,7 @@ from ragexam.report._page_parts import (
     column_heads,
     number_cell,
     percent_cell,
+    points_cell,
     share_cell,
     table_row,
 )
@@ -158,7 +159,7 @@ def _validity_table(validity: ValidityTable) -> PageTable:
     rows = [
         table_row(
             f"{level_name(_FACET, one.first)} minus {level_name(_FACET, one.second)}",
-            *(number_cell(_lead(part), part.estimate) for part in (one.people, one.exam, one.gap, one.adjusted)),
+            *map(points_cell, (one.people, one.exam, one.gap, one.adjusted)),
             VERDICTS[one.verdict] if validity.n_people else "–",
         )
         for one in validity.differences
@@ -169,10 +170,6 @@ def _validity_table(validity: ValidityTable) -> PageTable:
     )
     heads = column_heads("pair", "#users", "#exam", "#gap", "#exam at users' overlap", "the exam")
     return PageTable(caption, heads, tuple(rows), sortable=True)
-
-
-def _lead(found: IntervalEstimate) -> str:
-    return points(found) if math.isfinite(found.estimate) else "–"
 
 
 def _asked(retrieval: RetrievalTable) -> list[str]:

@@ -67,17 +67,14 @@ def _drift_table(rows: Sequence[Mapping[Any, Any]], known: Mapping[str, Question
     lines = tuple(
         table_row(
             question_cell(known[row["item"]], LISTED_STEM),
-            points_cell(_shift(row["share_shift"], REACH * row["share_shift_sd"])),
+            points_cell(IntervalEstimate(shift, shift - reach, shift + reach)),
             *(number_cell(signed(row[name], 1), row[name]) for name in ("z", "z_discrimination")),
         )
         for row in rows
+        for shift, reach in ((row["share_shift"], REACH * row["share_shift_sd"]),)
     )
     names = ("~question", "#shift of the share right", "#z of it", "#z of discrimination")
     return PageTable(caption, column_heads(*names), lines, sortable=True, headed=False)
-
-
-def _shift(centre: float, reach: float) -> IntervalEstimate:
-    return IntervalEstimate(centre, centre - reach, centre + reach)
 
 
 def _change_table(rows: Sequence[Mapping[Any, Any]], known: Mapping[str, Question], pipelines: int) -> PageTable:
