@@ -125,13 +125,11 @@ def changed(settings: Mapping[str, object], given: Sequence[str]) -> dict[str, o
     for one in given:
         name, equals, value = one.partition("=")
         if not equals or not value.strip():
-            raise ValueError(
-                f"--rule {one}: no value; wanted NAME=LIMIT, such as near-duplicate=0.7, NAME=on or NAME=off"
-            )
+            raise ValueError(f"--rule {one}: no value; wanted NAME=LIMIT (near-duplicate=0.7), NAME=on or NAME=off")
         try:
             found[name.strip()] = yaml_value(value)
         except yaml.YAMLError:
-            raise ValueError(f"--rule {one}: {value!r} is not YAML; quote it") from None
+            raise ValueError(f"--rule {one}: {value!r} is not YAML; wanted it in quotes") from None
     return found
 
 

@@ -135,7 +135,7 @@ def topics_section(questions: Sequence[Question], scores: pd.DataFrame) -> PageS
     if not facets:
         by_topic = by_topic.assign(exam="all pipelines")
     order = list(dict.fromkeys(names[topic] for topic, _ in counts.most_common()))
-    lines = ["Intervals are wide where a topic has few questions: compare topics with care, rows of one topic freely."]
+    lines = ["Intervals are wide where a topic has few questions: compare topics with care, and freely within one."]
     few = [topic for topic, count in counts.items() if count < _FEW]
     if few:
         lines.append(f"{len(few)} of {len(counts)} topics have fewer than {_FEW} questions.")

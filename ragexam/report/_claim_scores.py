@@ -227,7 +227,7 @@ class ClaimFindings:
     def trust(self) -> list[str]:
         """Who decided, what stays open, and how far that can be trusted, in sentences."""
         if not self.judge:
-            return ["Rules decided about all claims."]
+            return ["Rules decided all claims."]
         told = [f"{self.judge} decided {len(self.asks) - len(self.open)} of {len(self.asks)} questions about claims."]
         told += [*(() if self.cut is None else self.cut.lines()), *self._one_sided()]
         kappa = self.agreement()
@@ -243,8 +243,8 @@ class ClaimFindings:
         for verdict, word in ((True, "stated"), (False, "not stated")):
             if len(said) >= FEWEST_DECIDED and said.count(verdict) >= ONE_SIDED * len(said):
                 return [
-                    f"It said {word} of {said.count(verdict)} of them: such a judge hardly tells claims apart. Do not "
-                    "rely on these scores before some claims are labelled by hand (--claim-sheet)."
+                    f"It said {word} for {said.count(verdict)} of them: such a judge hardly tells claims apart. Do not "
+                    "rely on these scores until some claims are labelled by hand (--claim-sheet)."
                 ]
         return []
 

@@ -157,9 +157,9 @@ class FreeTextAnswers:
         how = f"Rules graded {len(self.answers) - self.judged} of {len(self.answers)} answers"
         if self.judges:
             who = ", ".join(self.judges)
-            sentences = [f"{how}, {who} the {self.judged} of which no rule could tell the choice."]
+            sentences = [f"{how}, {who} the {self.judged} whose choice no rule could tell."]
         else:
-            sentences = [f"{how}: one that states the key in other words counts as wrong without a judge (grid.judge)."]
+            sentences = [f"{how}: without a judge (grid.judge), one that states the key in other words is wrong."]
         kappa, rules = self.agreement(), self.agreement(by_rule=True) if self.judges else None
         if kappa is not None:
             alone = "" if rules is None else f" ({_shown(rules)} by rules alone)"
@@ -265,7 +265,7 @@ def free_text_section(found: FreeTextAnswers | None, scores: pd.DataFrame) -> Pa
         )
     heads = column_heads("pipeline", "#right", "#95\u00a0% interval", "#declined", "#wrong where it answered")
     table = PageTable("Free-text answers of each pipeline", heads, tuple(rows), sortable=True)
-    note = "Wrong answers first, then those whose passages state least of them; one of each pipeline after another."
+    note = "Wrong answers first, then those that their passages support least; pipelines take turns."
     cards = [answer_card(one, found.claims, named) for one in found.worst()[:WORST]]
     parts = [claims_section(found.claims, named)] if found.claims.is_judged else []
     return PageSection(found.trust(), tables=(table,), parts=parts, answers=cards, note=note)

@@ -150,8 +150,8 @@ def _headroom_words(left: LevelGain | None) -> Iterator[str]:
     best = level_name(left.facet, left.start)
     if left.accuracy.low > 0:
         yield (
-            f"With {best} there are still {points(left.accuracy)} between it and being handed the right passage: that "
-            "is the most that better retrieval can add."
+            f"Being handed the right passage would still add {points(left.accuracy)} to {best}: that is the most that "
+            "better retrieval can add."
         )
     else:
         yield f"{best} is not measurably behind being handed the right passage ({points(left.accuracy)})."

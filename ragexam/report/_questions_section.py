@@ -69,7 +69,7 @@ def questions_section(questions: Sequence[Question], signs: AnswerSigns, pruned:
     shown = [*faulty, *best, *rest][:LISTED]
     readable = _with_passages(shown)
     groups = (
-        ("To look at first: questions that do not measure", faulty, ["The gravest stand first."]),
+        ("To look at first: questions that do not measure", faulty, ["The most serious come first."]),
         ("Questions that carry the exam", best, ["The most informative without a fault."]),
         ("All other questions", rest, ["The most informative first."] if signs.items is not None else []),
     )
@@ -148,13 +148,13 @@ def _sentences(
     else:
         lines = [f"None of the {n} questions stands out as broken."]
     if signs.items is None:
-        lines.append("Without a fitted model only questions that all, none or too few answer can be found.")
+        lines.append("Without a fitted model, only questions that all, none or too few get right can be found.")
     if signs.unchecked:
         lines.append(f"Not checked: {'; '.join(signs.unchecked)}.")
     if len(shown) < n:
-        lines.append(f"{len(shown)} of {n} questions are shown, the gravest first; all are in exam.jsonl.")
+        lines.append(f"{len(shown)} of {n} questions are shown, the most serious first; all are in exam.jsonl.")
     if len(readable) < len(shown):
-        lines.append(f"{len(readable)} of them with their passage, which is as much as a page should hold.")
+        lines.append(f"{len(readable)} of them are shown with their passage; a page should hold no more.")
     return lines
 
 
@@ -166,7 +166,7 @@ def _overview(faults: Mapping[str, Sequence[QuestionFault]]) -> list[PageTable]:
         for fault, count in counts.items()
         if count
     )
-    caption = "What may be wrong with questions, the gravest first; a question may stand in several rows"
+    caption = "What may be wrong with questions, the most serious first; a question may be in several rows"
     heads = column_heads("sign", "#questions", "~what it means", "~what to do")
     return [PageTable(caption, heads, rows)] if rows else []
 

@@ -134,13 +134,13 @@ def retrieval_section(
 def validity_sentences(validity: ValidityTable) -> list[str]:
     """How the exam's order of retrievers stands beside that of the users' own questions."""
     shares = (
-        f"Of their content words {percent(validity.overlap_people)} stand in the {validity.unit}s that answer them, of "
-        f"the exam's queries {percent(validity.overlap_exam)}."
+        f"{percent(validity.overlap_people)} of their content words are in the {validity.unit}s that answer them; of "
+        f"those of the exam's queries, {percent(validity.overlap_exam)}."
     )
     if not validity.n_people:
         return [
-            f"Your users' questions name no sources: the order of retrievers was not checked with them. {shares} The "
-            "table has what the exam says at their overlap, where differences are a line over it."
+            f"Your users' questions name no sources, so the order of retrievers was not checked with them. {shares} "
+            "The table shows what the exam says at their overlap, by a straight line through its differences."
         ]
     told = len([one for one in validity.differences if one.verdict != "untold"])
     agreed, silent, wrong = (validity.counted(name) for name in ("agreed", "silent", "contradicted"))
@@ -151,7 +151,7 @@ def validity_sentences(validity: ValidityTable) -> list[str]:
         else "they tell no two retrievers apart"
     )
     there = [f"{count} {name}" for name in CHECKED if (count := validity.counted(name, adjusted=True))]
-    adjusted = f" Read at their overlap, where differences are a line over it: {joined(there)}." if there else ""
+    adjusted = f" At their overlap, by a straight line through its differences: {joined(there)}." if there else ""
     return [f"Checked with {validity.n_people} questions of your users: {pairs}. {shares}{adjusted}"]
 
 
@@ -180,7 +180,7 @@ def _asked(retrieval: RetrievalTable) -> list[str]:
     share = retrieval.overlap[retrieval.main]
     low, high = (percent(one) for one in PEOPLES_OVERLAP)
     return [
-        f"Retrievers searched for {words}: {percent(share)} of their content words stand in the passage, on average "
+        f"Retrievers searched for {words}: {percent(share)} of their content words are in the passage, on average "
         f"(of questions that people ask, {low} to {high})."
     ]
 
@@ -203,7 +203,7 @@ def _sentences(found: pd.DataFrame, worth: IntervalEstimate) -> list[str]:
     if not found.empty:
         lines.append(
             "Read means that the passage the question was written from was among those given to the model. Another "
-            "passage may say the same: then an answer without the source can be right all the same."
+            "passage may say the same, so an answer without the source can still be right."
         )
     if math.isfinite(worth.estimate):
         lines.append(

@@ -172,8 +172,8 @@ def _components(levels: pd.DataFrame | None) -> Iterator[TrustCheck]:
         not missed,
         f"largest miss: {worst}",
         "Accuracies by component are where the model expects them.",
-        "A component's ability does not say what its accuracy says: the model's questions fit another component "
-        "better. Go by accuracy for these.",
+        "Ability and accuracy disagree about some components, because the model's questions fit others better. Go by "
+        "accuracy for these.",
     )
 
 

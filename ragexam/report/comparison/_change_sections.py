@@ -82,7 +82,7 @@ def accuracy_section(both: PairedRuns, accuracy: AccuracyChanges | None) -> Page
         f"rows of a table at once. {clear} of {len(both.pipelines)} pipelines changed clearly."
     ]
     if accuracy.left_out:
-        lines.append(f"{accuracy.left_out} common questions were left out, because somebody did not answer them.")
+        lines.append(f"{accuracy.left_out} common questions were left out, because some pipeline did not answer them.")
     shown = accuracy.pipelines.head(SHOWN)
     more = f", the {SHOWN} clearest of {len(both.pipelines)}" if len(shown) < len(accuracy.pipelines) else ""
     captions = {
@@ -109,8 +109,8 @@ def ability_section(ability: AbilityChanges | str) -> PageSection:
         lines.append(f"{len(line.dropped)} questions drifted and were left out of the line.")
     if line.scatter > 1:
         lines.append(
-            f"Difficulties miss the line by {plain_number(line.scatter, 1)} times their error; "
-            "its interval is wider by that."
+            f"Difficulties scatter around the line by {plain_number(line.scatter, 1)} times their error; its interval "
+            "is wider by that factor."
         )
     lines.append("Intervals (90\u00a0%) take the two fits as independent.")
     leads = (

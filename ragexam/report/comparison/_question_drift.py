@@ -49,8 +49,8 @@ def drift_section(both: PairedRuns, accuracy: AccuracyChanges | None, ability: A
         rows = records(most)
         changed = int((accuracy.questions["estimate"] != 0).sum())
         lines.append(
-            f"{changed} of {accuracy.n_questions} questions were answered rightly by more or fewer pipelines than "
-            "before; single questions change by chance, so read these as places to look."
+            f"More or fewer pipelines than before got {changed} of {accuracy.n_questions} questions right; single "
+            "questions change by chance, so take these as places to look."
         )
         shown += [row["item"] for row in rows if row["item"] not in shown]
         tables.append(_change_table(rows, known, len(both.pipelines)))
