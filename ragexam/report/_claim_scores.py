@@ -32,16 +32,7 @@ from ragexam.report._claimed_answers import FreeTextAnswer, settled
 FAITHFULNESS, COVERAGE = "faithfulness", "answer_coverage"
 PRECISION, RECALL, CITATIONS = "context_precision", "context_recall", "citation_support"
 LOST_IN_RETRIEVAL, LOST_IN_ANSWERING = "lost_in_retrieval", "lost_in_answering"
-SCORES = {
-    FAITHFULNESS: "claims of the answer that its passages state",
-    COVERAGE: "claims of the source that the answer states",
-    PRECISION: "passages that hold the source",
-    RECALL: "claims of the source that the passages state",
-    CITATIONS: "cited sentences that what they cite states",
-    LOST_IN_RETRIEVAL: "claims of the source that neither passages nor answer state",
-    LOST_IN_ANSWERING: "claims of the source that the passages state and the answer does not",
-}
-"""The scores of a pipeline, each a mean of shares over its answers."""
+"""The scores of a pipeline, each a mean of shares over its answers (`docs/endpoints.md` says of what)."""
 STATED, NOT_STATED = "stated", "not stated"
 CLAIM_LABELS = (STATED, NOT_STATED)
 """What a claim is labelled by hand."""
