@@ -159,7 +159,8 @@ class FreeTextAnswers:
             who = ", ".join(self.judges)
             sentences = [f"{how}, {who} the {self.judged} whose choice no rule could tell."]
         else:
-            sentences = [f"{how}: without a judge (grid.judge), one that states the key in other words is wrong."]
+            other = "without a judge (grid.judge), one that states the key in other words counts as wrong"
+            sentences = [f"{how}: {other}."]
         kappa, rules = self.agreement(), self.agreement(by_rule=True) if self.judges else None
         if kappa is not None:
             alone = "" if rules is None else f" ({_shown(rules)} by rules alone)"
