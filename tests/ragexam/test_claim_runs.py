@@ -124,7 +124,7 @@ def test_a_judge_that_always_says_the_same_is_warned_of(
         sat(server, exam, tmp_path / "out")
     assert "hardly tells claims apart" not in told("answers", tmp_path / "out")[1]  # ten decisions are too few
     monkeypatch.setattr(_claim_scores, "FEWEST_DECIDED", 10)
-    assert f"It said {said} of 10 of them: such a judge hardly tells" in told("answers", tmp_path / "out")[1]
+    assert f"It said {said} for 10 of them: such a judge hardly tells" in told("answers", tmp_path / "out")[1]
 
 
 def test_another_judge_takes_the_place_of_the_first(exam: Path, tmp_path: Path) -> None:
