@@ -102,18 +102,17 @@ def main() -> None:
     found = read_free_text(folder, questions)
     if found is None or not found.hand:
         raise SystemExit(f"{given.run}: no labels given by hand; wanted ragexam answers {given.run} --labels FILE")
-    labelled = [one for one in found.answers if (one.pipeline, one.question) in found.hand]
-    hand = [found.hand[one.pipeline, one.question] for one in labelled]
+    labelled = [one for one in found.answers if one.key in found.hand]
+    hand = [found.hand[one.key] for one in labelled]
     unclear = [one for one in labelled if one.chosen_by_rule == NO_CHOICE and one.reply.strip()]
     by_rule = agreement([one.by_rule for one in labelled], hand)
     results: dict[str, object] = {"labelled": len(hand), "unclear": len(unclear), "rules": by_rule}
     for name in given.judge:
         judge = AnswerJudge(load_model(name), letters=given.letters or is_server(name))
-        made = choices_of(judge, [GivenAnswer(found.questions[one.question], one.reply) for one in unclear])
-        graded = {
-            (one.pipeline, one.question): label_of(choice, one.key) for one, choice in zip(unclear, made, strict=True)
-        }
-        labels = [graded.get((one.pipeline, one.question), one.by_rule) for one in labelled]
+        made = choices_of(judge, [GivenAnswer(one.question, one.reply) for one in unclear])
+        pairs = zip(unclear, made, strict=True)
+        graded = {one.key: label_of(choice, one.question.key) for one, choice in pairs}
+        labels = [graded.get(one.key, one.by_rule) for one in labelled]
         results[name] = {**agreement(labels, hand), **attacked(judge, questions, given.attacked)}
     print(json.dumps(results, indent=2))
 

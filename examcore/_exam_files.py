@@ -104,13 +104,16 @@ def read_dropped(path: str | Path) -> list[Dropped]:
 
 def question_fields(question: Question) -> _Object:
     """The fields of an `exam.jsonl` line."""
+    queries: dict[str, list[str]] = {}
+    for one in question.queries:
+        queries.setdefault(one.kind, []).append(one.text)
     return {
         "id": question.id,
         "question": question.stem,
         "choices": list(question.choices),
         "answer": question.key,
         **{name: getattr(question, name) for name in _FURTHER},
-        **({"queries": _texts_by_kind(question.queries)} if question.queries else {}),
+        **({"queries": queries} if queries else {}),
     }
 
 
@@ -135,10 +138,6 @@ def question_of(record: JsonRecord) -> Question:
             for text in _query_texts(kind, texts, record)
         ),
     )
-
-
-def _texts_by_kind(queries: Sequence[Query]) -> dict[str, list[str]]:
-    return {kind: [one.text for one in queries if one.kind == kind] for kind in dict.fromkeys(q.kind for q in queries)}
 
 
 def _query_texts(kind: str, texts: object, record: JsonRecord) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from examcore._languages import ENGLISH, LANGUAGES
 
@@ -120,7 +121,12 @@ class Exam:
         """The question ids, in exam order."""
         return tuple(question.id for question in self.questions)
 
-    @property
+    @cached_property
+    def by_id(self) -> Mapping[str, Question]:
+        """The questions by id."""
+        return {question.id: question for question in self.questions}
+
+    @cached_property
     def hash(self) -> str:
         """Sixteen hex digits over what an examinee sees: ids, stems, choices, keys, contexts, and queries if any."""
         seen = [
@@ -132,8 +138,7 @@ class Exam:
 
     def select(self, ids: Collection[str]) -> Exam:
         """The exam of the named questions, in this exam's order."""
-        unknown = set(ids) - set(self.ids)
-        if unknown:
-            raise ValueError(f"exam: no question {sorted(unknown)[0]!r}; wanted ids of this exam")
         wanted = set(ids)
+        if unknown := wanted - set(self.by_id):
+            raise ValueError(f"exam: no question {sorted(unknown)[0]!r}; wanted ids of this exam")
         return Exam(tuple(q for q in self.questions if q.id in wanted))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import wraps
 from numbers import Real
@@ -12,15 +11,8 @@ from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from examcore import FailedError, LanguageModel, ModelUsage, first_error_line
-from rag._third_party import (
-    FAULTS,
-    PYTHON_PREFIX,
-    fault_line,
-    has_module_and_name,
-    import_object,
-    stdout_to_stderr,
-)
+from examcore import FailedError, LanguageModel, ModelUsage
+from rag._third_party import PYTHON_PREFIX, has_module_and_name, import_object, third_party
 from rag.servers._options import PREFIX, ServerOptions, is_server, parse_address
 from rag.servers._server_model import ServerModel
 from rag.servers._transport import excerpt
@@ -101,19 +93,13 @@ def _back_end(name: str) -> BackEnd | None:
 def _from_factory(name: str) -> LanguageModel:
     if not has_module_and_name(name):
         raise ValueError(f"model {name}: wanted python:package.module:factory")
-    try:
+    with third_party(f"model {name}", "an importable factory"):
         factory = import_object(name)
-    except FAULTS as error:
-        raise ValueError(f"model {name}: {fault_line(error)}; wanted an importable factory") from error
     if not callable(factory):
         raise ValueError(f"model {name}: {type(factory).__name__}; wanted a factory, called without arguments")
-    try:
-        with stdout_to_stderr():
-            model = factory()
-            found = {part: getattr(model, part, None) for part in LANGUAGE_MODEL}
-    except FAULTS as error:
-        reason = f"{type(error).__name__}: {first_error_line(error)}"
-        raise ValueError(f"model {name}: {reason}; wanted a factory of a LanguageModel, without arguments") from error
+    with third_party(f"model {name}", "a factory of a LanguageModel, without arguments"):
+        model = factory()
+        found = {part: getattr(model, part, None) for part in LANGUAGE_MODEL}
     for part, (is_right, wanted) in LANGUAGE_MODEL.items():
         if not is_right(found[part]):
             told = f"has no {part!r}" if found[part] is None else f"has {part!r} {excerpt(repr(found[part]))}"
@@ -125,7 +111,7 @@ class FactoryModel:
     """A model of somebody's own: what its methods raise is a `FailedError` of one line that names it."""
 
     def __init__(self, place: str, model: object) -> None:
-        self._place, self._model = place, model
+        self._where, self._model = f"model {place}", model
 
     def __getattr__(self, part: str) -> Any:
         found = getattr(self._model, part)
@@ -134,7 +120,7 @@ class FactoryModel:
     def _guarded(self, method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
         def call(*given: Any, **named: Any) -> Any:
-            with self._explained():
+            with third_party(self._where, kind=FailedError):
                 found = method(*given, **named)
             return self._items(found) if isinstance(found, Iterator) else found
 
@@ -142,21 +128,12 @@ class FactoryModel:
 
     def _items(self, found: Iterator[Any]) -> Iterator[Any]:
         while True:
-            with self._explained():
+            with third_party(self._where, kind=FailedError):
                 try:
                     one = next(found)
                 except StopIteration:
                     return
             yield one
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except FailedError:
-            raise
-        except FAULTS as error:
-            raise FailedError(f"model {self._place}: {fault_line(error)}") from error
 
 
 LANGUAGE_MODEL: Mapping[str, tuple[Callable[[Any], bool], str]] = {

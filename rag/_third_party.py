@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from examcore import first_error_line
+from examcore import FailedError, first_error_line
 
 PYTHON_PREFIX = "python:"
 FAULTS = (Exception, SystemExit)
@@ -23,23 +23,26 @@ HTTP_PREFIXES = ("http://", "https://")
 
 
 def import_object(place: str) -> Any:
-    """The object that `python:package.module:name` names; ImportError, AttributeError, or what the module raises."""
+    """The object that `python:package.module:name` names; raises what the import does."""
     module, _, name = place.removeprefix(PYTHON_PREFIX).partition(":")
-    with stdout_to_stderr():
-        return getattr(importlib.import_module(module), name)
-
-
-def fault_line(error: BaseException) -> str:
-    """What third-party code raised, on one line: of a failed import the message alone, else with the type."""
-    told = first_error_line(error)
-    return told if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {told}"
+    return getattr(importlib.import_module(module), name)
 
 
 @contextmanager
-def stdout_to_stderr() -> Iterator[None]:
-    """Send what third-party code prints to standard error: standard output is for our results."""
-    with redirect_stdout(sys.stderr):
-        yield
+def third_party(where: str = "", wanted: str = "", kind: type[Exception] = ValueError) -> Iterator[None]:
+    """What runs within prints to standard error, for standard output is ours, and fails in one line.
+
+    An error of this `kind` says where, what was raised, and what was wanted.
+    """
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    except (FailedError, CallTimeoutError):
+        raise
+    except FAULTS as error:
+        told = first_error_line(error)
+        told = told if isinstance(error, ImportError) else f"{type(error).__name__}: {told}"
+        raise kind(f"{f'{where}: ' if where else ''}{told}{f'; wanted {wanted}' if wanted else ''}") from error
 
 
 def has_module_and_name(place: str) -> bool:

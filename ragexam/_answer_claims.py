@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from examcore import (
     CachedLanguageModel,
@@ -39,7 +37,7 @@ from grading.reports import (
 )
 from rag import ModelSettings, load_language_model, need_likelihoods
 from rag.servers import is_server
-from ragexam._free_text_answers import free_text_of
+from ragexam._free_text_answers import LabelSheet, drawn, free_text_of
 from ragexam.report import (
     CLAIM_LABELS,
     ClaimFindings,
@@ -49,23 +47,6 @@ from ragexam.report import (
     read_free_text,
     unrelated_texts,
 )
-
-
-@dataclass(frozen=True)
-class ClaimSheet:
-    """A sheet of claims and texts to label by hand."""
-
-    path: Path
-    rows: int
-
-    def record(self) -> Mapping[str, Any]:
-        """The sheet as JSON types."""
-        return {"sheet": str(self.path), "claims": self.rows}
-
-    def lines(self) -> list[str]:
-        """The sheet for a reader."""
-        wanted = " or ".join(CLAIM_LABELS)
-        return [f"{self.path}: {counted(self.rows, 'claim')}; set each label to {wanted}, then --claim-labels"]
 
 
 def claims_of_run(run: Path, judge: str, progress: Progress) -> FreeTextAnswers:
@@ -139,16 +120,15 @@ def _fields(said: Decision | ClaimOdds) -> dict[str, Any]:
     return {"stated": said.verdict, "why": said.why}
 
 
-def write_claim_sheet(found: ClaimFindings, path: Path, size: int, seed: int = 0) -> ClaimSheet:
+def write_claim_sheet(found: ClaimFindings, path: Path, size: int, seed: int = 0) -> LabelSheet:
     """Write `size` questions to the judge drawn at random, without its decisions, as JSON lines to label."""
-    places = np.random.default_rng(seed).permutation(len(found.asks))[:size]
     languages = {one.question.id: language_named(one.question.language) for one in found.answers}
     rows = []
-    for one in (found.asks[place] for place in places):
+    for one in drawn(found.asks, size, seed):
         about = {"question": one.topic, "claim": one.claim, "text": one.text}
         rows.append({**about, **languages[one.topic].attributes, "label": ""})
     write_lines(path, rows)
-    return ClaimSheet(path, len(rows))
+    return LabelSheet(path, len(rows), "claim", CLAIM_LABELS, "--claim-labels")
 
 
 def _judged(

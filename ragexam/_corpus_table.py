@@ -44,6 +44,7 @@ class CorpusTable:
         """The table for a reader."""
         found = self.inventory
         document, passage = found.words_per_document, found.words_per_chunk
+        languages = {language_named(code).name: count for code, count in found.documents_by_language.items()}
         counts = {
             "documents by topic": found.documents_by_topic,
             "documents with": found.cases,
@@ -58,16 +59,11 @@ class CorpusTable:
                 ("words", f"{found.words:,}"),
                 ("vocabulary", f"{found.vocabulary:,}"),
                 ("topics", f"{found.topics:,}"),
-                ("languages", counts_text(_named(found.documents_by_language))),
+                ("languages", counts_text(languages)),
                 *((name, counts_text(count)) for name, count in counts.items() if count),
                 *(("warning", printable(one)) for one in self.warnings),
             ]
         )
-
-
-def _named(counts: Mapping[str, int]) -> dict[str, int]:
-    """Counts by the languages' English names; nothing said is English."""
-    return {language_named(code).name: count for code, count in counts.items()}
 
 
 def read_corpus(config: ExamConfig) -> Corpus:

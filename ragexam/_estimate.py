@@ -282,8 +282,12 @@ def write_work(
         writing = _writing(config, machine, load, tried * own, count * TOKENS)
     else:
         count, read = 1, [one.chunk for one in found]
-        asked, asked_own = _lengths([_asking(one) for one in found])
-        wrong, wrong_own = _lengths([_wronging(one) for one in found])
+        asked, asked_own = _lengths(
+            [question_prompt(one.chunk.title, one.span.sentence, one.language, one.chunk.language) for one in found]
+        )
+        wrong, wrong_own = _lengths(
+            [wrong_answers_prompt(one.span.sentence, one.span.text, one.language) for one in found]
+        )
         reading = round(tried * (DRAFTS_PER_FACT * asked + WRONG_PER_FACT * wrong))
         written, requests = (
             round(tried * DRAFTS_PER_FACT * STEM_TOKENS),
@@ -353,14 +357,6 @@ def _choosing(
         requests = prompts * (1 + choices)
         return Load(prompts, round(requests * tokens + prompts * choices * CHOICE_TOKENS), requests, requests)
     return Load(prompts, round(prompts * (tokens + choices * CHOICE_TOKENS)), 0, 0)
-
-
-def _asking(fact: Fact) -> Prompt:
-    return question_prompt(fact.chunk.title, fact.span.sentence, fact.language, fact.chunk.language)
-
-
-def _wronging(fact: Fact) -> Prompt:
-    return wrong_answers_prompt(fact.span.sentence, fact.span.text, fact.language)
 
 
 def _writing(config: Config, machine: Machine | None, load: Load, own: float, longest: int) -> Work:

@@ -16,6 +16,9 @@ Overrides = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change one setting, e.g. corpus.sample=50.")
 ]
 
+ExamPath = Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")]
+SatRun = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder whose exam was sat.")]
+
 
 @exam_app.command(epilog="Example: ragexam corpus documents/")
 def corpus(
@@ -34,7 +37,7 @@ def corpus(
 
 @exam_app.command(epilog="Example: ragexam statistics runs/quickstart")
 def statistics(
-    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
+    exam: ExamPath,
     as_json: AsJson = False,
 ) -> None:
     """Say what became of every question that was drafted.
@@ -48,7 +51,7 @@ def statistics(
 
 @exam_app.command(epilog="Example: ragexam assemble runs/quickstart --size 40 --by topic,bloom --out exam.jsonl")
 def assemble(
-    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
+    exam: ExamPath,
     size: Annotated[int, typer.Option(min=1, help="Wanted number of questions.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The exam to write (.jsonl).")],
     by: Annotated[
@@ -79,7 +82,7 @@ def diff(
 
 @exam_app.command(epilog="Example: ragexam retrieval runs/quickstart")
 def retrieval(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder whose exam was sat.")],
+    run: SatRun,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -92,7 +95,7 @@ def retrieval(
 
 @exam_app.command(epilog="Example: ragexam validity runs/quickstart questions.jsonl")
 def validity(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder whose exam was sat.")],
+    run: SatRun,
     users: Annotated[
         Path, typer.Argument(metavar="USERS", help="Questions of people (.jsonl): text, and document or passage.")
     ],
@@ -110,7 +113,7 @@ def validity(
 
 @exam_app.command(epilog="Example: ragexam export runs/quickstart --to lm-eval --out tasks")
 def export(
-    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
+    exam: ExamPath,
     to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="lm-eval, inspect, hf, csv or responses.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder.")],
     name: Annotated[

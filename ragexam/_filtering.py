@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -97,10 +96,6 @@ class FilterPreview:
     kept: int
     rules: tuple[RulePreview, ...]
 
-    def record(self) -> dict[str, Any]:
-        """The dry run as JSON types."""
-        return asdict(self)
-
     def lines(self) -> list[str]:
         """A table with examples."""
         head = f"{'rule':22} {'limit':>6} {'alone':>6} {'in turn':>8} {'share':>6}  drops what"
@@ -118,10 +113,6 @@ class FilteredExam:
     dropped: Mapping[str, int]
     rewritten: Mapping[str, int]
 
-    def record(self) -> dict[str, Any]:
-        """The result as JSON types."""
-        return {**asdict(self), "out": str(self.out)}
-
     def lines(self) -> list[str]:
         """Where the exam is, its size and its losses."""
         lost = ", ".join(f"{count} {name}" for name, count in self.dropped.items()) or "none"
@@ -134,13 +125,11 @@ def changed(settings: Mapping[str, object], given: Sequence[str]) -> dict[str, o
     for one in given:
         name, equals, value = one.partition("=")
         if not equals or not value.strip():
-            raise ValueError(
-                f"--rule {one}: no value; wanted NAME=LIMIT, such as near-duplicate=0.7, NAME=on or NAME=off"
-            )
+            raise ValueError(f"--rule {one}: no value; wanted NAME=LIMIT (near-duplicate=0.7), NAME=on or NAME=off")
         try:
             found[name.strip()] = yaml_value(value)
         except yaml.YAMLError:
-            raise ValueError(f"--rule {one}: {value!r} is not YAML; quote it") from None
+            raise ValueError(f"--rule {one}: {value!r} is not YAML; wanted it in quotes") from None
     return found
 
 

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from examcore import RunFolder, counted, language_named, read_exam, read_text, write_lines, write_text
 from ragexam.report import LABELS, FreeTextAnswers, read_free_text, read_hand_labels
 
+Thing = TypeVar("Thing")
+
 
 @dataclass(frozen=True)
-class AnswerSheet:
-    """A sheet of free-text answers to label by hand."""
+class LabelSheet:
+    """A sheet of so many things, such as answers, to label by hand; `option` takes it back with its `labels`."""
 
     path: Path
     rows: int
+    thing: str
+    labels: Sequence[str]
+    option: str
 
     def record(self) -> Mapping[str, Any]:
         """The sheet as JSON types."""
-        return {"sheet": str(self.path), "answers": self.rows}
+        return {"sheet": str(self.path), f"{self.thing}s": self.rows}
 
     def lines(self) -> list[str]:
         """The sheet for a reader."""
-        wanted = ", ".join(LABELS[:-1])
-        return [
-            f"{self.path}: {counted(self.rows, 'answer')}; set each label to {wanted} or {LABELS[-1]}, then --labels"
-        ]
+        wanted = f"{', '.join(self.labels[:-1])} or {self.labels[-1]}"
+        return [f"{self.path}: {counted(self.rows, self.thing)}; set each label to {wanted}, then {self.option}"]
 
 
 def free_text_of(run: Path, labels: Path | None = None) -> FreeTextAnswers:
@@ -53,15 +56,18 @@ def free_text_of(run: Path, labels: Path | None = None) -> FreeTextAnswers:
     return replace(found, hand=hand)
 
 
-def write_answer_sheet(found: FreeTextAnswers, path: Path, size: int, seed: int = 0) -> AnswerSheet:
+def write_answer_sheet(found: FreeTextAnswers, path: Path, size: int, seed: int = 0) -> LabelSheet:
     """Write `size` answers drawn at random, in random order and without their grades, as JSON lines to label."""
-    places = np.random.default_rng(seed).permutation(len(found.answers))[:size]
     rows = []
-    for place in places:
-        one = found.answers[place]
-        question = found.questions[one.question]
-        about = {"question": one.question, "asked": question.stem, "key": question.answer, "passage": question.context}
-        spoken = language_named(question.language).attributes
+    for one in drawn(found.answers, size, seed):
+        asked = one.question
+        about = {"question": asked.id, "asked": asked.stem, "key": asked.answer, "passage": asked.context}
+        spoken = language_named(asked.language).attributes
         rows.append({"pipeline": one.pipeline, **about, "answer": one.reply, **spoken, "label": ""})
     write_lines(path, rows)
-    return AnswerSheet(path, len(rows))
+    return LabelSheet(path, len(rows), "answer", LABELS, "--labels")
+
+
+def drawn(things: Sequence[Thing], size: int, seed: int) -> list[Thing]:
+    """At most `size` of them in random order."""
+    return [things[place] for place in np.random.default_rng(seed).permutation(len(things))[:size]]

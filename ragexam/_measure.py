@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from pathlib import Path
 
 import irt
-from examcore import ReportProgress, RunFolder, read_chunks, read_exam, write_exam
+from examcore import Exam, ReportProgress, RunFolder, read_chunks, read_exam, write_exam
 from rag import OWN_FACETS
 from ragexam._config import Config
 from ragexam._question_covariates import values_of, values_of_users, write_mix
@@ -16,35 +15,36 @@ from ragexam.validity import read_users
 
 def fit_run(folder: RunFolder, config: Config, report: ReportProgress) -> None:
     """Fit the responses of a run into `fit/`; what is known of the users' questions goes beside it."""
-    data, options, known = run_data(folder), n_choices(folder.exam), item_covariates(folder, config)
-    if known is not None and config.users is not None:
+    exam = read_exam(folder.exam)
+    known = item_covariates(exam, config)
+    if known and config.users is not None:
         chunks = read_chunks(folder.chunks)
         write_mix(folder.users_mix, values_of_users(read_users(config.users, chunks), chunks))
-    fitted(data, config.fit, config.seed, options, report, known).save(folder.fit)
+    fitted(run_data(folder), config.fit, config.seed, n_choices(exam), report, known).save(folder.fit)
 
 
 def prune_run(folder: RunFolder, config: Config, report: ReportProgress) -> None:
     """Prune the exam of a run into `pruned/`: `prune.json`, the exam that is left, and its fit."""
     assert config.prune is not None
-    data, options = run_data(folder), n_choices(folder.exam)
-    known = {one.name: getattr(config.prune, one.name) for one in fields(irt.PruneSettings)}
+    data, exam = run_data(folder), read_exam(folder.exam)
+    settings = {one.name: getattr(config.prune, one.name) for one in fields(irt.PruneSettings)}
     chosen = irt.prune(
         data,
         irt.load_fit(folder.fit),
-        settings=irt.PruneSettings(**known | {"seed": config.seed}),
-        groups=topics(folder.exam) if config.prune.balance else None,
-        options=options,
+        settings=irt.PruneSettings(**settings | {"seed": config.seed}),
+        groups={question.id: question.topic for question in exam.questions} if config.prune.balance else None,
+        options=n_choices(exam),
         progress=report,
     )
-    exam = read_exam(folder.exam).select(chosen.kept)
-    write_exam(folder.pruned / "exam.jsonl", exam)
+    write_exam(folder.pruned / "exam.jsonl", exam.select(chosen.kept))
     # A covariate may be the same for all questions that are left.
     known = {
         name: values
-        for name, values in (item_covariates(folder, config) or {}).items()
+        for name, values in item_covariates(exam, config).items()
         if len({values.get(item) for item in chosen.kept}) > 1
     }
-    fitted(data.select(chosen.kept), config.fit, config.seed, options, report, known).save(folder.pruned / "fit")
+    left = data.select(chosen.kept)
+    fitted(left, config.fit, config.seed, n_choices(exam), report, known).save(folder.pruned / "fit")
     chosen.save(folder.pruned)
 
 
@@ -57,17 +57,15 @@ def fitted(
     known: Mapping[str, Mapping[str, float | str]] | None = None,
 ) -> irt.Fit:
     """Fit a table under the settings; `known` are the values of the item covariates that they name."""
-    given = {"seed": seed, "options": options, "item_covariates": known}
+    given = {"seed": seed, "options": options, "item_covariates": known or None}
     return irt.fit(data, settings=irt.FitSettings(**vars(settings) | given), progress=report)
 
 
-def item_covariates(folder: RunFolder, config: Config) -> dict[str, dict[str, float | str]] | None:
-    """The values of the item covariates that a run names, None where it names none."""
-    if not config.fit.item_covariates:
-        return None
+def item_covariates(exam: Exam, config: Config) -> dict[str, dict[str, float | str]]:
+    """The values of the item covariates that a run names."""
     kinds = config.grid.queries
     kind = kinds if isinstance(kinds, str) else kinds[0]
-    return values_of(read_exam(folder.exam).questions, config.fit.item_covariates, kind)
+    return values_of(exam.questions, config.fit.item_covariates or (), kind)
 
 
 def run_data(folder: RunFolder) -> irt.ResponseMatrix:
@@ -87,11 +85,6 @@ def _crossed(data: irt.ResponseMatrix) -> irt.ResponseMatrix:
     return replace(data.select_students(kept), notes=(*data.notes, note))
 
 
-def n_choices(exam: Path) -> dict[str, int]:
+def n_choices(exam: Exam) -> dict[str, int]:
     """The number of choices of each question, on which guessing is centred."""
-    return {question.id: len(question.choices) for question in read_exam(exam).questions}
-
-
-def topics(exam: Path) -> dict[str, str]:
-    """The topic of each question."""
-    return {question.id: question.topic for question in read_exam(exam).questions}
+    return {question.id: len(question.choices) for question in exam.questions}

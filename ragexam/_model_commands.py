@@ -13,7 +13,7 @@ from examcore import Progress
 from examcore.console import AsJson, Quiet, Seed, show_result
 from irt.commands import with_records
 from rag.engines import EngineOptions
-from ragexam._exam_commands import Overrides
+from ragexam._exam_commands import ExamPath, Overrides
 from ragexam.classify import ClassificationJob
 from ragexam.classify import run as run_classification
 
@@ -37,7 +37,7 @@ def run(
 
 
 def sit(
-    exam: Annotated[Path, typer.Argument(metavar="EXAM", help="exam.jsonl, or a run folder.")],
+    exam: ExamPath,
     pipelines: Annotated[Path, typer.Option("--pipelines", metavar="GRID.yaml", help="llms, retrievers, shots.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the results.")],
     engine: EngineOptions,

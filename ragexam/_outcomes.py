@@ -58,16 +58,16 @@ def judge_answers(grid: GridSettings, exam: Exam, store: AnswerStore, progress: 
     if not asked:
         return
     judge = AnswerJudge(load_language_model(grid.judge), letters=letters)
-    questions, lost = {one.id: one for one in exam.questions}, []
+    lost = []
     with progress.step("judging") as report:
         report(0, len(asked))
-        found = judge.choices([GivenAnswer(questions[one.question], one.reply) for one in asked])
+        found = judge.choices([GivenAnswer(exam.by_id[one.question], one.reply) for one in asked])
         for done, (place, chosen) in enumerate(found, start=1):
             if isinstance(chosen, NoReply):
                 lost.append(chosen.reason)
             else:
                 pipeline, question, _ = asked[place]
-                store.judge(name, JudgedReply(pipeline, question, chosen, chosen == questions[question].key))
+                store.judge(name, JudgedReply(pipeline, question, chosen, chosen == exam.by_id[question].key))
             report(done, len(asked))
     if lost:
         raise FailedError(f"judge {grid.judge.model}: {counted(len(lost), 'answer')} not judged: {lost[0]}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,25 +32,31 @@ class OverlapTrend:
     overlaps: Floats
     asked: Sequence[str]
 
-    def slope(self, first: int, second: int, level: float) -> IntervalEstimate:
+    def slope(self, first: int, second: int) -> IntervalEstimate:
         """How the first retriever's lead over the second changes with each tenth of overlap, over questions."""
-        return self._interval(first, second, lambda sums: TENTH * _slopes(sums), level)
+        return self._interval(first, second, lambda sums: TENTH * _slopes(sums))
 
-    def difference(self, first: int, second: int, overlap: float, level: float) -> IntervalEstimate:
+    def difference(self, first: int, second: int, overlap: float) -> IntervalEstimate:
         """The first minus the second for queries of this overlap, over questions."""
 
         def at(sums: Floats) -> Floats:
             return np.asarray(sums[:, 2] / sums[:, 0] + _slopes(sums) * (overlap - sums[:, 1] / sums[:, 0]))
 
-        return self._interval(first, second, at, level)
+        return self._interval(first, second, at)
 
-    def _interval(self, first: int, second: int, statistic: Statistic, level: float) -> IntervalEstimate:
-        lead = self.values[first] - self.values[second]
-        _, unit, counts = np.unique(list(self.asked), return_inverse=True, return_counts=True)
-        weight, x = 1 / counts[unit], self.overlaps
-        parts = np.zeros((len(counts), 5))
-        np.add.at(parts, unit, np.column_stack([weight, weight * x, weight * lead, weight * x * x, weight * x * lead]))
-        return bootstrap_of_sums(statistic, parts, level=level)
+    @cached_property
+    def _questions(self) -> tuple[NDArray[np.intp], Floats]:
+        """The question of each query `[Q]` by number, and the query's weight: every question counts once."""
+        _, question, queries = np.unique(list(self.asked), return_inverse=True, return_counts=True)
+        return question, 1 / queries[question]
+
+    def _interval(self, first: int, second: int, statistic: Statistic) -> IntervalEstimate:
+        lead, x = self.values[first] - self.values[second], self.overlaps
+        question, weight = self._questions
+        parts = np.zeros((question.max() + 1, 5))
+        products = np.column_stack([weight, weight * x, weight * lead, weight * x * x, weight * x * lead])
+        np.add.at(parts, question, products)
+        return bootstrap_of_sums(statistic, parts)
 
 
 def _slopes(sums: Floats) -> Floats:

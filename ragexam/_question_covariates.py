@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exam_gen import overlaps
 from examcore import Chunk, Question, content_stems, read_text, write_text
-from ragexam.validity import UserQuestion, overlaps_of_people
+from ragexam.validity import UserQuestion, nearest_passages, passage_overlap
 
 Value = float | str
 
@@ -34,9 +34,10 @@ def values_of(questions: Sequence[Question], names: Sequence[str], kind: str) ->
 
 
 def values_of_users(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> dict[str, list[float]]:
-    """What can be known of the users' questions: their overlaps and lengths."""
-    lengths = [float(len(content_stems(one.text))) for one in users]
-    return {"overlap": list(overlaps_of_people(users, chunks)), "length": lengths}
+    """What can be known of the users' questions: their overlaps and lengths, each in its nearest passage's language."""
+    nearest = nearest_passages(users, chunks)
+    lengths = [float(len(content_stems(one.text, chunk.language))) for one, chunk in nearest]
+    return {"overlap": [passage_overlap(one.text, chunk) for one, chunk in nearest], "length": lengths}
 
 
 def write_mix(path: Path, mix: Mapping[str, Sequence[float]]) -> None:
@@ -54,22 +55,10 @@ def read_mix(path: Path) -> dict[str, list[float]]:
     return found
 
 
-def _overlap(question: Question, kind: str) -> Value | None:
-    return next(iter(overlaps([question], kind)), None)
-
-
-def _length(question: Question, kind: str) -> Value | None:
-    return float(len(content_stems(question.query(kind), question.language)))
-
-
-def _topic(question: Question, _: str) -> Value | None:
-    return question.topic or None
-
-
 _MEASURES: Mapping[str, Callable[[Question, str], Value | None]] = {
-    "overlap": _overlap,
-    "length": _length,
-    "topic": _topic,
+    "overlap": lambda question, kind: next(iter(overlaps([question], kind)), None),
+    "length": lambda question, kind: float(len(content_stems(question.query(kind), question.language))),
+    "topic": lambda question, _: question.topic or None,
 }
 
 

@@ -295,7 +295,7 @@ def _write_questions(steps: Steps, config: ExamConfig, model: LanguageModel, rep
     if config.exam.overlap == WritingSettings.overlap:
         settings = replace(settings, overlap=overlaps_of_people(users, chunks) or config.exam.overlap)
     encoder = config.writer.encoder
-    steps.progress.say(f"exam: {len(chunks):,} passages are searched for what to ask, then questions are written")
+    steps.progress.say(f"exam: searching {len(chunks):,} passages for what to ask, then writing questions")
 
     def tell(now: WritingProgress) -> None:
         if now.newest:
@@ -388,7 +388,7 @@ def _place_exam(source: RunFolder, exam: Exam, folder: RunFolder) -> None:
     if folder.exam.exists():
         found = read_exam(folder.exam)
         if found.hash != exam.hash:
-            raise ValueError(f"{folder.exam}: holds exam {found.hash}, wanted {exam.hash}; choose another --out")
+            raise ValueError(f"{folder.exam}: holds exam {found.hash}; wanted {exam.hash}, or another --out")
     else:
         write_exam(folder.exam, exam)
         write_chunks(folder.chunks, read_chunks(source.chunks) if source.chunks.exists() else contexts(exam))

@@ -137,7 +137,7 @@ def _parsed(override: str) -> tuple[str, object]:
     try:
         return name.strip(), yaml_value(value)
     except yaml.YAMLError:
-        raise ValueError(f"--set {override}: {value!r} is not YAML; quote it") from None
+        raise ValueError(f"--set {override}: {value!r} is not YAML; wanted it in quotes") from None
 
 
 def _override(content: dict[str, Any], name: str, value: object) -> None:

@@ -102,8 +102,8 @@ def source_hash(source: str) -> str:
 def _refuse_other(record: RunRecord, content: Mapping[str, Any], inputs: Mapping[str, str]) -> None:
     if "filtered" in record.content:
         raise ValueError(
-            f"{record.folder.record}: this folder holds an exam that ragexam filter made; choose another run folder, "
-            "or let a grid sit it with ragexam sit"
+            f"{record.folder.record}: holds an exam that ragexam filter made; wanted another run folder (or ragexam "
+            "sit, to let a grid sit this exam)"
         )
     before = record.content.get("configuration")
     if before is None or record.fingerprint("exam") is None:
@@ -116,7 +116,7 @@ def _refuse_other(record: RunRecord, content: Mapping[str, Any], inputs: Mapping
         found = ["the corpus has changed since"]
     if found:
         raise ValueError(
-            f"{record.folder.record}: this folder holds another exam ({'; '.join(found)}); wanted the settings stored "
+            f"{record.folder.record}: holds another exam ({'; '.join(found)}); wanted the settings stored "
             "(undo the change), another run folder, or this one removed"
         )
 

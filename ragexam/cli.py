@@ -197,7 +197,7 @@ def filter_exam(
     from ragexam._filtering import FilterSource, changed, dry_run, write_filtered
 
     if (out is None) != rehearse:
-        raise ValueError("filter: wanted either --dry-run or --out NEW, a new folder or file for the filtered exam")
+        raise ValueError("filter: found both or neither of --dry-run and --out; wanted one of them")
     source = FilterSource.of(run, model, encoder)
     settings = changed(source.settings, rule or ())
     rules = rules_of(settings, only=only or ())
@@ -285,7 +285,7 @@ def view(
     from ragexam.review._session import audit_session, review_session
 
     if audit is None and (sheet is not None or result):
-        raise ValueError(f"--{'result' if result else 'sheet'}: wanted --audit N with it")
+        raise ValueError(f"--{'result' if result else 'sheet'}: found without --audit; wanted --audit N with it")
     if audit is not None and write:
         raise ValueError("--write: found with --audit; wanted one of them")
     if audit is None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from exam_gen import PEOPLE_VERSION, AnsweredQuestion
 from examcore import (
     BOOTSTRAP_DRAWS,
+    INTERVAL_LEVEL,
     STEM,
     Chunk,
     IntervalEstimate,
@@ -41,8 +42,6 @@ from ragexam._steps import Steps
 __all__ = ["UserQuestion", "ValidityTable", "compare", "read_users", "searched_questions", "validity_of_run"]
 
 MEASURE = f"ndcg@{CUTOFFS[-1]}"
-LEVEL = 0.9
-"""Of the intervals: a pair is told apart where this one excludes 0."""
 TIE_DIGITS = 9
 """Means that differ by less are tied."""
 FEWEST = 10
@@ -176,7 +175,7 @@ class ValidityTable:
             "n_exam": self.n_exam,
             "measure": MEASURE,
             "unit": self.unit,
-            "interval": LEVEL,
+            "interval": INTERVAL_LEVEL,
             "people": jsonable({name: round(value, 4) for name, value in self.people.items()}),
             "exam": {name: round(value, 4) for name, value in self.exam.items()},
             "tau": jsonable(self.tau.as_dict()),
@@ -203,7 +202,7 @@ class ValidityTable:
         width = max((len(f"{one.first} - {one.second}") for one in self.differences), default=0)
         lines = [
             f"{self.n_people or 'no'} questions of people with sources, {self.n_exam} of the exam; {MEASURE} of "
-            f"{self.unit}s, {LEVEL:.0%} intervals",
+            f"{self.unit}s, {INTERVAL_LEVEL:.0%} intervals",
             f"overlap with the passage: people {self.overlap_people:.2f}, exam {self.overlap_exam:.2f}",
         ]
         if not self.n_people:
@@ -349,18 +348,32 @@ def compare(
 
 
 def overlaps_of_people(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> tuple[float, ...]:
-    """The overlap of each question with whichever of its sources' passages shares most of its words.
+    """The overlap of each question with its nearest passage.
 
-    Of a question without sources, that with the passage that BM25 finds first, which is nearly the same: on three
-    collections of people's questions the means are .65, .72 and .77, with the sources .62, .69 and .79 (RESULTS.md).
+    That of a question without sources is nearly the same as if they were known: on three collections of people's
+    questions the means are .65, .72 and .77, with the sources .62, .69 and .79 (RESULTS.md).
+    """
+    return tuple(passage_overlap(one.text, chunk) for one, chunk in nearest_passages(users, chunks))
+
+
+def nearest_passages(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> list[tuple[UserQuestion, Chunk]]:
+    """Each question with whichever of its sources' passages shares most of its words, else the one BM25 finds first.
+
+    Questions with sources come first; one that shares no word with the corpus is left out.
     """
     sourced = [one for one in users if one.documents or one.passages]
     by_document = not all(one.passages for one in sourced)
-    known = _overlaps([_search(one, chunks, by_document) for one in sourced], chunks)
-    others = [one for one in users if not (one.documents or one.passages)]
+    by_source = _by_source(chunks)
+    found = []
+    for one in sourced:
+        known = [chunk for name in _search(one, chunks, by_document).sources for chunk in by_source[name]]
+        # Of equals always the same one, whatever the order of a set.
+        ranked = sorted((passage_overlap(one.text, chunk), chunk.id, place) for place, chunk in enumerate(known))
+        found.append((one, known[ranked[-1][-1]]))
     bm25 = build_retriever("bm25", chunks)
-    found = [(one.text, bm25.retrieve(Question(one.id, one.text, (), 0), 1)) for one in others]
-    return (*known, *(_shared(text, first[0]) for text, first in found if first))
+    for one in (one for one in users if one not in sourced):
+        found += [(one, chunk) for chunk in bm25.retrieve(Question(one.id, one.text, (), 0), 1)]
+    return found
 
 
 def written(questions: Sequence[Question]) -> list[Question]:
@@ -389,7 +402,8 @@ def _search(one: UserQuestion, chunks: Sequence[Chunk], by_document: bool) -> Se
 def _overlaps(searches: Sequence[Search], chunks: Sequence[Chunk]) -> tuple[float, ...]:
     by_source = _by_source(chunks)
     return tuple(
-        max(_shared(one.asked.stem, chunk) for name in one.sources for chunk in by_source[name]) for one in searches
+        max(passage_overlap(one.asked.stem, chunk) for name in one.sources for chunk in by_source[name])
+        for one in searches
     )
 
 
@@ -425,7 +439,7 @@ def _compared(
     found = []
     for place, (i, j) in enumerate(pairs):
         by_people, by_exam, gap = map(_interval, (gaps[0][place], gaps[1][place], gaps[1][place] - gaps[0][place]))
-        adjusted, slope = by_overlap.difference(i, j, overlap_people, LEVEL), by_overlap.slope(i, j, LEVEL)
+        adjusted, slope = by_overlap.difference(i, j, overlap_people), by_overlap.slope(i, j)
         found.append(RetrieverDifference(names[i], names[j], by_people, by_exam, gap, adjusted, slope))
     signs = [np.sign(np.round(each, TIE_DIGITS)) for each in gaps]
     ties = np.sqrt((signs[0] ** 2).sum(axis=0) * (signs[1] ** 2).sum(axis=0))
@@ -433,14 +447,14 @@ def _compared(
     return {"tau": _interval(taus), "differences": tuple(found)}
 
 
-def _shared(text: str, chunk: Chunk) -> float:
+def passage_overlap(text: str, chunk: Chunk) -> float:
     """The overlap of a question with a passage, by the words of the passage's language."""
     return overlap(text, f"{chunk.title} {chunk.text}", chunk.language)
 
 
 def _interval(draws: Values) -> IntervalEstimate:
     """The first value with the interval of the others; NaN where nothing is known."""
-    return percentile_interval(float(draws[0]), draws[1:], LEVEL)
+    return percentile_interval(float(draws[0]), draws[1:], INTERVAL_LEVEL)
 
 
 def unheard(users: Sequence[UserQuestion], chunks: Sequence[Chunk]) -> int:

@@ -1,8 +1,10 @@
-"""Numbers, intervals, lists and the values of records as a page shows them."""
+"""Numbers, intervals, lists, names and the values of records as a page shows them."""
 
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -42,9 +44,9 @@ def p_value(p: float) -> str:
     return "–" if not math.isfinite(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def signed_range(interval: IntervalEstimate, digits: int = 2) -> str:
+def signed_range(interval: IntervalEstimate) -> str:
     """`low to high` with signs."""
-    return f"{signed(interval.low, digits)} to {signed(interval.high, digits)}"
+    return f"{signed(interval.low)} to {signed(interval.high)}"
 
 
 def percent_range(interval: IntervalEstimate) -> str:
@@ -67,6 +69,16 @@ def clipped(text: str, longest: int) -> str:
     if len(text) <= longest:
         return text
     return f"{text[:longest].rstrip()} … ({len(text):,} characters in all)"
+
+
+def isolated(name: str) -> str:
+    """The name; in a script read from right to left between marks that keep it from reordering numbers around it.
+
+    What stands between such marks already needs no others.
+    """
+    open_text = re.sub("\u2068[^\u2069]*\u2069", "", name)
+    is_rtl = any(unicodedata.bidirectional(one) in ("R", "AL") for one in open_text)
+    return f"\u2068{name}\u2069" if is_rtl else name
 
 
 def joined(names: Sequence[str], word: str = "and") -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import unicodedata
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
+from matplotlib.font_manager import FontProperties, findfont, findSystemFonts, fontManager, get_font
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, FuncFormatter
 
@@ -26,8 +26,18 @@ _OTHER_SCRIPTS = (
 
 def font_families() -> list[str]:
     """The families of a figure: the plain one, then those of other scripts that are installed."""
+    _find_new_fonts()
     installed = {font.name for font in fontManager.ttflist}
     return ["sans-serif", *(name for name in _OTHER_SCRIPTS if name in installed)]
+
+
+def _find_new_fonts() -> None:
+    """Fonts installed since matplotlib last listed them, which it does once for every later process."""
+    listed = {font.fname for font in fontManager.ttflist}
+    for path in findSystemFonts():
+        if path not in listed:
+            with suppress(Exception):  # what is no font is left out, as by matplotlib
+                fontManager.addfont(path)
 
 
 def is_drawable(text: str) -> bool:

@@ -20,17 +20,15 @@ from examcore import (
     Likelihoods,
     NoReply,
     Question,
-    first_error_line,
     has_lone_surrogate,
 )
 from rag._third_party import (
-    FAULTS,
     PYTHON_PREFIX,
     CallTimeoutError,
     ThirdPartyThread,
     import_object,
     positional_parameters,
-    stdout_to_stderr,
+    third_party,
 )
 from rag.answering import _choice_parsing as reading
 from rag.answering._choice_parsing import MAX_READ_CHARACTERS, read_choice
@@ -141,14 +139,12 @@ class PythonBlackBox:
     def _call(self, question: Question) -> object:
         given = (question.stem, question.choices) if self._shown else (question.stem,)
         try:
-            with stdout_to_stderr():
+            with third_party():
                 return self._thread.call(lambda: self._function(*given), self._spec.seconds)
         except CallTimeoutError:
             # Later calls would wait behind it.
             reason = f"no answer within {self._spec.seconds:g} s; wanted one, or a longer timeout"
             raise self._failed(question, reason) from None
-        except FAULTS as error:
-            raise ValueError(f"{type(error).__name__}: {first_error_line(error)}") from error
 
     def _failed(self, question: Question, reason: str) -> FailedError:
         return FailedError(f"{self._spec.description}: question {question.id!r}: {reason}")
@@ -203,16 +199,13 @@ def load_system(place: str) -> tuple[Callable[..., Any], bool]:
 
     A class, or a function without arguments, is called first and returns the function. Raises ValueError in one line.
     """
-    try:
+    wanted = "a function of question and choices"
+    with third_party(f"black box {place}", wanted):
         thing = import_object(place)
         if isinstance(thing, type) or (callable(thing) and not positional_parameters(thing)):
-            with stdout_to_stderr():
-                thing = thing()
-    except FAULTS as error:
-        reason = f"{type(error).__name__}: {first_error_line(error)}"
-        raise ValueError(f"black box {place}: {reason}; wanted a function of question and choices") from error
+            thing = thing()
     if not callable(thing):
-        raise ValueError(f"black box {place}: {type(thing).__name__}; wanted a function of question and choices")
+        raise ValueError(f"black box {place}: {type(thing).__name__}; wanted {wanted}")
     return thing, positional_parameters(thing) >= 2
 
 

@@ -83,16 +83,15 @@ def tasks_of(
 
     Ordered by number of shots, then by question, so that neighbouring prompts begin alike.
     """
-    questions = {question.id: question for question in exam.questions}
     places = {one: place for place, one in enumerate(exam.ids)}
     asked: dict[tuple[str, Prompt, tuple[Chunk, ...]], list[Pipeline]] = {}
     for pipeline, name in sorted(pending, key=lambda pair: (pair[0].shots, places[pair[1]])):
-        found = passages.of(pipeline, questions[name])
-        prompt = exam_prompt(questions[name], found, shots[: pipeline.shots])
+        found = passages.of(pipeline, exam.by_id[name])
+        prompt = exam_prompt(exam.by_id[name], found, shots[: pipeline.shots])
         asked.setdefault((name, prompt, found), []).append(pipeline)
     return [
         Task(
-            questions[name],
+            exam.by_id[name],
             prompt,
             tuple(chunk.id for chunk in found),
             tuple(pipelines),

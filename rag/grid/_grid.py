@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, ValidationError, model_validator
@@ -16,44 +16,43 @@ from rag.retrieval._kinds import BOUNDS
 Level = TypeVar("Level", int, str)
 
 
-def _as_list(value: Any) -> Any:
-    return value if isinstance(value, list | tuple) else [value]
-
-
-def _distinct_numbers(value: Any, least: int) -> tuple[int, ...]:
-    """Distinct whole numbers; one alone stands for a list of one."""
-    values = _as_list(value)
-    if any(isinstance(one, bool) or not isinstance(one, int) or one < least for one in values):
-        raise ValueError(f"wanted whole numbers from {least}")
-    if len(set(values)) < len(values):
-        raise ValueError("wanted distinct numbers")
+def _distinct(value: Any, fits: Callable[[Any], bool], wanted: str, each: str) -> tuple[Any, ...]:
+    """Distinct values that fit; one alone stands for a list of one, none where the grid does not cross the factor."""
+    values = [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
+    if not all(map(fits, values)):
+        raise ValueError(f"wanted {wanted}")
+    if any(one in values[:place] for place, one in enumerate(values)):
+        raise ValueError(f"wanted distinct {each}")
     return tuple(values)
+
+
+def _is_number(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _shots(value: Any) -> tuple[int, ...]:
-    if value in ([], ()):
-        raise ValueError("wanted whole numbers from 0")
-    return _distinct_numbers(value, 0)
+    wanted = "whole numbers from 0"
+    found = _distinct(value, lambda one: _is_number(one, 0), wanted, "numbers")
+    if not found:
+        raise ValueError(f"wanted {wanted}")
+    return found
 
 
-Factor = Annotated[tuple[int, ...], BeforeValidator(lambda value: () if value is None else _distinct_numbers(value, 1))]
-"""The levels of a factor, from 1; none where the grid does not cross it."""
+def _numbers(value: Any) -> tuple[int, ...]:
+    return _distinct(value, lambda one: _is_number(one, 1), "whole numbers from 1", "numbers")
 
 
 def _kinds(value: Any) -> tuple[str, ...]:
-    """Distinct kinds of queries; one alone stands for a list of one, none where the grid does not cross them."""
-    values = [] if value is None else _as_list(value)
-    if any(not isinstance(one, str) or not one for one in values) or len(set(values)) < len(values):
-        raise ValueError("wanted distinct kinds of queries, such as question, keywords and stem")
-    return tuple(values)
+    wanted = "kinds of queries, such as question, keywords and stem"
+    return _distinct(value, lambda one: isinstance(one, str) and bool(one), wanted, wanted)
 
 
 def _modes(value: Any) -> Any:
-    """Distinct modes; one alone stands for a list of one, none where the grid does not cross them."""
-    values = [] if value is None else _as_list(value)
-    if len({str(one) for one in values}) < len(values):
-        raise ValueError("wanted distinct modes")
-    return tuple(values)
+    return _distinct(value, lambda _: True, "", "modes")
+
+
+Factor = Annotated[tuple[int, ...], BeforeValidator(_numbers)]
+"""The levels of a factor, from 1; none where the grid does not cross it."""
 
 
 class Grid(SettingsGroup):

@@ -100,7 +100,10 @@ class RetrieverSpec(GridEntry):
     main_field: ClassVar[str] = "kind"
 
     kind: Text
-    name: Name = Field(default_factory=lambda given: _retriever_name(given["kind"]), validate_default=True)
+    name: Name = Field(
+        default_factory=lambda given: given["kind"] if given["kind"] in KINDS else default_name(given["kind"]),
+        validate_default=True,
+    )
     encoder: Text = ""
     reranker: Text = ""
     query_encoder: Text = ""
@@ -208,7 +211,3 @@ def short_name(model: str) -> str:
     if is_server(model):
         model = parse_address(model, ServerOptions()).model
     return model.removeprefix(PREFIX).rstrip("/").rpartition("/")[2].removesuffix(".gguf")
-
-
-def _retriever_name(kind: str) -> str:
-    return kind if kind in KINDS else default_name(kind)

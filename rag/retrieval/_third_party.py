@@ -7,15 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from examcore import Chunk, FailedError, NoReply, Question, first_error_line
-from rag._third_party import (
-    FAULTS,
-    fault_line,
-    has_module_and_name,
-    import_object,
-    positional_parameters,
-    stdout_to_stderr,
-)
+from examcore import Chunk, FailedError, NoReply, Question
+from rag._third_party import has_module_and_name, import_object, positional_parameters, third_party
 from rag.servers._options import ServerOptions
 from rag.servers._transport import RefusedError, ServerRequest, UnusableError, connect_service, refusal_error
 
@@ -32,13 +25,10 @@ class ThirdPartyRetriever:
 
     def retrieve(self, question: Question, k: int) -> list[Chunk]:
         """At most k passages; `FailedError` when the search fails, ValueError for an invalid result, in one line."""
-        try:
-            with stdout_to_stderr():
-                found = self._search(question.stem, k)
-        except FAULTS as error:
-            reason = f"{type(error).__name__}: {first_error_line(error)}"
-            raise FailedError(f"retriever {self.name}: question {question.id!r}: {reason}") from error
-        return self._lookup.chunks(found, k, f"retriever {self.name}: question {question.id!r}")
+        where = f"retriever {self.name}: question {question.id!r}"
+        with third_party(where, kind=FailedError):
+            found = self._search(question.stem, k)
+        return self._lookup.chunks(found, k, where)
 
 
 class ChunkLookup:
@@ -96,17 +86,11 @@ def load_search(place: str, chunks: Sequence[Chunk]) -> Search:
     """
     if not has_module_and_name(place):
         raise ValueError(f"retriever {place}: wanted python:package.module:name")
-    try:
+    with third_party(f"retriever {place}", "something to import"):
         thing = import_object(place)
-    except FAULTS as error:
-        raise ValueError(f"retriever {place}: {fault_line(error)}; wanted something to import") from error
     if _method(thing) is None and callable(thing) and positional_parameters(thing) < 2:
-        try:
-            with stdout_to_stderr():
-                thing = thing(chunks) if positional_parameters(thing) else thing()
-        except FAULTS as error:
-            reason = f"{type(error).__name__}: {first_error_line(error)}"
-            raise ValueError(f"retriever {place}: making it failed: {reason}") from error
+        with third_party(f"retriever {place}: making it failed"):
+            thing = thing(chunks) if positional_parameters(thing) else thing()
     return as_search(thing, place)
 
 

@@ -369,10 +369,10 @@ def one_line(text: str, longest: int = 300) -> str:
     return " ".join(kept.split())[:longest]
 
 
-def excerpt(text: str, longest: int = 80) -> str:
+def excerpt(text: str) -> str:
     """The beginning of a server's text on one line, with `...` if it goes on."""
-    shown = one_line(text, longest + 1)
-    return shown if len(shown) <= longest else f"{shown[:longest]}..."
+    shown = one_line(text, 81)
+    return shown if len(shown) <= 80 else f"{shown[:80]}..."
 
 
 def _retry_after(value: str | None) -> float:

@@ -50,9 +50,9 @@ class ClassificationJob:
 
     def __post_init__(self) -> None:
         if self.encoder is not None and not self.clusters:
-            raise ValueError(f"--encoder {self.encoder}: wanted --clusters with it")
+            raise ValueError(f"--encoder {self.encoder}: found without --clusters; wanted both")
         if self.replies is not None and self.model is None:
-            raise ValueError(f"--replies {self.replies}: wanted --model with it")
+            raise ValueError(f"--replies {self.replies}: found without --model; wanted both")
 
 
 def run(job: ClassificationJob, progress: Progress) -> ClassificationResult:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from examcore import Exam, IntervalEstimate, cohen_kappa, krippendorff_alpha, wilson, write_text
+from examcore import INTERVAL_LEVEL, Exam, IntervalEstimate, cohen_kappa, krippendorff_alpha, wilson, write_text
 from grading import FileRow, read_rows
 from ragexam._assembling import open_exam
 from ragexam.classify._classification import Classification
@@ -74,8 +74,7 @@ def compare_labels(
     second: Labelling,
     levels: Sequence[str],
     *,
-    interval: float = 0.9,
-    draws: int = 1000,
+    interval: float = INTERVAL_LEVEL,
     seed: int = 0,
 ) -> LabellerAgreement:
     """Compare two labellers over the questions in common; intervals resample questions.
@@ -89,7 +88,7 @@ def compare_labels(
     several = any(len(one) > 1 for row in pair for one in row)
 
     def kappa(rows: Sequence[Sequence[object]]) -> IntervalEstimate:
-        return cohen_kappa(rows[0], rows[1], interval=interval, draws=draws, seed=seed)
+        return cohen_kappa(rows[0], rows[1], interval=interval, seed=seed)
 
     def of_level(level: str) -> LevelAgreement:
         given = [[level in one for one in row] for row in pair]
@@ -101,7 +100,7 @@ def compare_labels(
             sum(given[0]), sum(given[1]), both, found._replace(low=nan, high=nan) if constant else found
         )
 
-    alpha = krippendorff_alpha(pair, metric="masi" if several else "nominal", interval=interval, draws=draws, seed=seed)
+    alpha = krippendorff_alpha(pair, metric="masi" if several else "nominal", interval=interval, seed=seed)
     return LabellerAgreement(
         n=len(common),
         equal=sum(a == b for a, b in zip(*pair, strict=True)),

@@ -6,59 +6,38 @@ import json
 import re
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
-from examcore import Exam, shown_json
+from examcore import Exam, Question, shown_json
 from rag import FACTORS, ExamPrompts, Pipeline, short_name
 
 
-class Origin(NamedTuple):
-    """What goes out with every question and comes back with its answer; factors that are not crossed are None."""
+def exported_fields(exam: Exam, asked: ExamPrompts) -> dict[str, object]:
+    """What goes out with every question and comes back with its answer: exam, retriever, examples, crossed factors."""
+    return {"exam": exam.hash, "retriever": asked.retriever, "icl": len(asked.shots), **asked.factors}
 
-    exam: str
-    retriever: str
-    icl: int
-    passages: int | None = None
-    budget: int | None = None
-    queries: str | None = None
 
-    @classmethod
-    def of(cls, given: object, place: str, exam: Exam) -> Self:
-        """The origin of an answer; ValueError for one to another exam, or from no exam of ours."""
-        fields = given if isinstance(given, Mapping) else {}
-        found, retriever, icl = (fields.get(name) for name in ("exam", "retriever", "icl"))
-        if not isinstance(found, str) or not isinstance(retriever, str) or not retriever or not _is_count(icl, 0):
-            raise ValueError(f"{place}: no exam, retriever and icl; wanted an answer to what ragexam exported")
-        if found != exam.hash:
-            raise ValueError(f"{place}: answers exam {shown_json(found)}; wanted exam {exam.hash}")
-        factors = {name: fields[name] for name in FACTORS if fields.get(name) is not None}
-        for name, level in factors.items():
-            is_named = name in ("queries", "answers")
-            if not (isinstance(level, str) and level if is_named else _is_count(level, 1)):
-                wanted = f"a kind of {name}" if is_named else "a whole number from 1"
-                raise ValueError(f"{place}: {name} is {shown_json(level)}; wanted {wanted}")
-        return cls(found, retriever, icl, **factors)  # type: ignore[arg-type]
+def answered(place: str, given: object, name: object, exam: Exam, llm: str) -> tuple[Pipeline, Question]:
+    """Who answered what, by the fields that came back and the id of the question; the model goes by its short name.
 
-    @classmethod
-    def out(cls, exam: Exam, asked: ExamPrompts) -> Self:
-        """The origin of an answer still to be given."""
-        return cls(exam.hash, asked.retriever, len(asked.shots), **asked.factors)  # type: ignore[arg-type]
-
-    @property
-    def fields(self) -> dict[str, object]:
-        """What goes out."""
-        return {name: value for name, value in self._asdict().items() if value is not None}
-
-    def pipeline(self, llm: str) -> Pipeline:
-        """The pipeline that a language model makes of it; the model goes by its short name."""
-        return Pipeline(
-            re.sub(r"[\s+,\"']+", "-", short_name(llm)),
-            self.retriever,
-            self.icl,
-            self.passages,
-            self.budget,
-            self.queries,
-        )
+    ValueError for an answer to another exam, to none of its questions, or to no exam of ours.
+    """
+    fields = given if isinstance(given, Mapping) else {}
+    found, retriever, icl = (fields.get(part) for part in ("exam", "retriever", "icl"))
+    if not isinstance(found, str) or not isinstance(retriever, str) or not retriever or not _is_count(icl, 0):
+        raise ValueError(f"{place}: no exam, retriever and icl; wanted an answer to what ragexam exported")
+    if found != exam.hash:
+        raise ValueError(f"{place}: answers exam {shown_json(found)}; wanted exam {exam.hash}")
+    factors = {factor: fields[factor] for factor in FACTORS if fields.get(factor) is not None}
+    for factor, level in factors.items():
+        is_named = factor in ("queries", "answers")
+        if not (isinstance(level, str) and level if is_named else _is_count(level, 1)):
+            wanted = f"a kind of {factor}" if is_named else "a whole number from 1"
+            raise ValueError(f"{place}: {factor} is {shown_json(level)}; wanted {wanted}")
+    if str(name) not in exam.by_id:
+        raise ValueError(f"{place}: question {shown_json(name)}; wanted one of exam {exam.hash}")
+    student = re.sub(r"[\s+,\"']+", "-", short_name(llm))
+    return Pipeline(student, retriever, icl, **factors), exam.by_id[str(name)]  # type: ignore[arg-type]
 
 
 def _is_count(value: object, least: int) -> bool:

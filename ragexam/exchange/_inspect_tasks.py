@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import zstandard
 
 from examcore import Exam, Question, shown_json
-from rag import ExamPrompts, passages_and_stem
-from ragexam.exchange._formats import ImportedAnswer, Origin, json_text, slug, template
+from rag import ExamPrompts, Pipeline, passages_and_stem
+from ragexam.exchange._formats import ImportedAnswer, answered, exported_fields, json_text, slug, template
 
 ZSTANDARD = 93
 """The number of this compression in a zip; Python reads it from 3.14 on."""
@@ -103,7 +103,7 @@ def _sample(exam: Exam, question: Question, asked: ExamPrompts) -> dict[str, obj
         "input": passages_and_stem(question, asked.passages[question.id]),
         "choices": list(question.choices),
         "target": _letter(question.key),
-        "metadata": Origin.out(exam, asked).fields,
+        "metadata": exported_fields(exam, asked),
     }
 
 
@@ -113,24 +113,18 @@ def read_log(path: Path, llm: str, log: Log, exam: Exam) -> Iterator[ImportedAns
     A sample that ended in an error is no answer. Raises ValueError (file, sample, found, wanted) for samples of another
     exam, or scored by something else than `choice`.
     """
-    keys = {question.id: _letter(question.key) for question in exam.questions}
-    found: dict[tuple[Any, str], ImportedAnswer] = {}
+    found: dict[tuple[Pipeline, str], ImportedAnswer] = {}
     for sample in log.samples:
         place = f"{path}: sample {shown_json(sample.get('id'))}"
-        origin = Origin.of(sample.get("metadata"), place, exam)
-        question = str(sample.get("id"))
-        if question not in keys:
-            raise ValueError(f"{place}: not asked in exam {exam.hash}; wanted one of its questions")
-        if sample.get("target") != keys[question]:
-            raise ValueError(
-                f"{place}: target is {shown_json(sample.get('target'))}; wanted {keys[question]}, the exam's key"
-            )
+        pipeline, question = answered(place, sample.get("metadata"), sample.get("id"), exam, llm)
+        target, key = sample.get("target"), _letter(question.key)
+        if target != key:
+            raise ValueError(f"{place}: target is {shown_json(target)}; wanted {key}, the exam's key")
         if not sample.get("scores"):
             continue
-        pipeline = origin.pipeline(llm)
-        before = found.get((pipeline, question), ImportedAnswer(place, pipeline, question, 0, 0))
+        before = found.get((pipeline, question.id), ImportedAnswer(place, pipeline, question.id, 0, 0))
         right = before.right + _right(sample["scores"], place)
-        found[pipeline, question] = before._replace(right=right, trials=before.trials + 1)
+        found[pipeline, question.id] = before._replace(right=right, trials=before.trials + 1)
     yield from found.values()
 
 

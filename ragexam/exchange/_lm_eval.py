@@ -17,7 +17,7 @@ import yaml
 
 from examcore import Exam, JsonRecord, Question, read_json_lines, shown_json
 from rag import ANSWER_PREFIX, ChoiceEvidence, ExamPrompts, choose_answer
-from ragexam.exchange._formats import ImportedAnswer, Origin, json_text, slug, template
+from ragexam.exchange._formats import ImportedAnswer, answered, exported_fields, json_text, slug, template
 
 NORMALIZATIONS = ("sum", "character", "byte")
 """The normalisations that a samples file has the numbers for."""
@@ -54,7 +54,7 @@ def _doc(exam: Exam, question: Question, asked: ExamPrompts) -> dict[str, object
         "prompt": asked.prompt(question).user,
         "choices": [choice.strip() for choice in question.choices],
         "answer": question.key,
-        **Origin.out(exam, asked).fields,
+        **exported_fields(exam, asked),
     }
 
 
@@ -86,19 +86,16 @@ def read_samples(path: Path, llm: str, exam: Exam, normalization: str) -> Iterat
     Equal scores go to the choice with the higher sum, as in a sitting, where the harness takes the first. Raises
     ValueError (file:line, found, wanted) for samples of another exam, or of other choices.
     """
-    questions = {question.id: question for question in exam.questions}
     for record in read_json_lines(path):
-        doc = _doc_of(record)
-        origin = Origin.of(doc.fields, record.place, exam)
-        question = questions.get(str(doc.fields["id"]))
-        if question is None:
-            raise ValueError(f"{record.place}: question {shown_json(doc.fields['id'])}; wanted one of exam {exam.hash}")
-        found = [doc.fields.get("choices"), doc.fields.get("answer")]
-        if found != [[choice.strip() for choice in question.choices], question.key]:
+        doc = record.fields.get("doc")
+        if not isinstance(doc, dict) or "id" not in doc:
+            raise ValueError(f"{record.place}: no doc with an id; wanted a sample of a task that ragexam exported")
+        pipeline, question = answered(record.place, doc, doc["id"], exam, llm)
+        if [doc.get("choices"), doc.get("answer")] != [[choice.strip() for choice in question.choices], question.key]:
             raise ValueError(f"{record.place}: other choices or key of question {question.id!r}; wanted the exam's")
         sums = _sums(record, len(question.choices))
         chosen = choose_answer(ChoiceEvidence(question.choices, sums, (1,) * len(sums)), normalization)
-        yield ImportedAnswer(record.place, origin.pipeline(llm), question.id, int(chosen == question.key))
+        yield ImportedAnswer(record.place, pipeline, question.id, int(chosen == question.key))
 
 
 def model_of(path: Path) -> str:
@@ -111,13 +108,6 @@ def model_of(path: Path) -> str:
             if isinstance(name, str) and name:
                 return name
     return path.resolve().parent.name.replace("__", "/")
-
-
-def _doc_of(record: JsonRecord) -> JsonRecord:
-    doc = record.fields.get("doc")
-    if not isinstance(doc, dict) or "id" not in doc:
-        raise ValueError(f"{record.place}: no doc with an id; wanted a sample of a task that ragexam exported")
-    return JsonRecord(record.place, doc)
 
 
 def _sums(record: JsonRecord, count: int) -> tuple[float, ...]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from examcore import Exam
 from rag import Pipeline, write_responses
@@ -36,10 +35,6 @@ class ImportResult:
     exam: str
     questions: int
     students: Mapping[str, AnswerCounts]
-
-    def record(self) -> dict[str, Any]:
-        """The result as JSON types."""
-        return {**asdict(self), "out": str(self.out)}
 
     def lines(self) -> list[str]:
         """The accuracy of each pipeline, and where the responses are."""

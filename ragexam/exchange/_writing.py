@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -48,10 +48,6 @@ class ExportResult:
     passages: list[str]
     use: list[str]
     notes: list[str]
-
-    def record(self) -> dict[str, Any]:
-        """The result as JSON types."""
-        return {**asdict(self), "out": str(self.out)}
 
     def lines(self) -> list[str]:
         """Where the exam is, the notes, and how to use it."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pandas as pd
 
 from examcore import IntervalEstimate, Question
-from examcore.page import HeatCell, HeatRow, HeatTable, clipped
+from examcore.page import HeatCell, HeatRow, HeatTable, clipped, isolated
 from irt.plots import records
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._page_parts import PageSection
@@ -135,7 +135,7 @@ def topics_section(questions: Sequence[Question], scores: pd.DataFrame) -> PageS
     if not facets:
         by_topic = by_topic.assign(exam="all pipelines")
     order = list(dict.fromkeys(names[topic] for topic, _ in counts.most_common()))
-    lines = ["Intervals are wide where a topic has few questions: compare topics with care, rows of one topic freely."]
+    lines = ["Intervals are wide where a topic has few questions: compare topics with care, and freely within one."]
     few = [topic for topic, count in counts.items() if count < _FEW]
     if few:
         lines.append(f"{len(few)} of {len(counts)} topics have fewer than {_FEW} questions.")
@@ -149,7 +149,7 @@ def _names(counts: Counter[str]) -> dict[str, str]:
     """How each topic is shown: with its number of questions, the smallest pooled."""
     ranked = counts.most_common()
     alone = ranked if len(ranked) <= SHOWN else ranked[: SHOWN - 1]
-    names = {topic: f"{clipped(topic, 60) or 'no topic'} ({count})" for topic, count in alone}
+    names = {topic: f"{isolated(clipped(topic, 60)) or 'no topic'} ({count})" for topic, count in alone}
     rest = ranked[len(alone) :]
     pooled = f"{len(rest)} other topics ({sum(count for _, count in rest)})"
     return names | {topic: pooled for topic, _ in rest}

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examcore import (
+    INTERVAL_LEVEL,
     IntervalEstimate,
     cohen_kappa,
     counted,
@@ -26,21 +27,12 @@ from grading.reports import (
     cut_of_unrelated,
     held_out_verdicts,
 )
-from ragexam.report._claimed_answers import ClaimedAnswer, settled
+from ragexam.report._claimed_answers import FreeTextAnswer, settled
 
 FAITHFULNESS, COVERAGE = "faithfulness", "answer_coverage"
 PRECISION, RECALL, CITATIONS = "context_precision", "context_recall", "citation_support"
 LOST_IN_RETRIEVAL, LOST_IN_ANSWERING = "lost_in_retrieval", "lost_in_answering"
-SCORES = {
-    FAITHFULNESS: "claims of the answer that its passages state",
-    COVERAGE: "claims of the source that the answer states",
-    PRECISION: "passages that hold the source",
-    RECALL: "claims of the source that the passages state",
-    CITATIONS: "cited sentences that what they cite states",
-    LOST_IN_RETRIEVAL: "claims of the source that neither passages nor answer state",
-    LOST_IN_ANSWERING: "claims of the source that the passages state and the answer does not",
-}
-"""The scores of a pipeline, each a mean of shares over its answers."""
+"""The scores of a pipeline, each a mean of shares over its answers (`docs/endpoints.md` says of what)."""
 STATED, NOT_STATED = "stated", "not stated"
 CLAIM_LABELS = (STATED, NOT_STATED)
 """What a claim is labelled by hand."""
@@ -48,8 +40,6 @@ ACCURACY_LEVEL = 0.95
 """What intervals of scores cover, as those of accuracy do beside them."""
 ONE_SIDED, FEWEST_DECIDED = 0.95, 20
 """Share of a judge's decisions that are the same from which the page warns of it, and how many there must be."""
-KAPPA_LEVEL = 0.9
-"""What intervals of agreement cover, as those of answers' labels do."""
 
 ClaimKey = tuple[str, str]
 """A claim and the hash of a text, of which it is asked whether it states the claim."""
@@ -83,7 +73,7 @@ class ClaimFindings:
     A judge decides, or gives odds, of which a cut makes decisions.
     """
 
-    answers: Sequence[ClaimedAnswer]
+    answers: Sequence[FreeTextAnswer]
     judge: str
     said: Mapping[ClaimKey, Decision | ClaimOdds]
     hand: Mapping[ClaimKey, str]
@@ -122,7 +112,7 @@ class ClaimFindings:
         return found
 
     @cached_property
-    def by_pipeline(self) -> dict[str, list[ClaimedAnswer]]:
+    def by_pipeline(self) -> dict[str, list[FreeTextAnswer]]:
         """The answers of each pipeline."""
         ranked = sorted(self.answers, key=lambda one: one.pipeline)
         return {name: list(some) for name, some in groupby(ranked, lambda one: one.pipeline)}
@@ -157,12 +147,12 @@ class ClaimFindings:
         """What is not decided."""
         return [one for one in self.asks if one.key not in self.decisions]
 
-    def decision(self, answer: ClaimedAnswer, ask: ClaimAsk) -> Decision:
+    def decision(self, answer: FreeTextAnswer, ask: ClaimAsk) -> Decision:
         """What is known of a question; open where the judge has not decided it."""
         known = settled(ask, answer.question)
         return known or self.decisions.get(ask.key) or Decision(None, NOT_JUDGED)
 
-    def faithfulness(self, answer: ClaimedAnswer) -> float:
+    def faithfulness(self, answer: FreeTextAnswer) -> float:
         """The share of an answer's claims that its passages state; NaN where that is not known."""
         return self._share(answer, answer.claim_asks())
 
@@ -174,7 +164,7 @@ class ClaimFindings:
         if self.unrelated_cut is not None and self.labelled[2]:
             odds, stated, topics = self.labelled
             judged = held_out_verdicts(odds, stated, topics, self.unrelated_cut)
-            return cohen_kappa(judged, stated.tolist(), groups=topics, interval=KAPPA_LEVEL)
+            return cohen_kappa(judged, stated.tolist(), groups=topics)
         both = [
             (self.decisions[one.key].verdict, self.hand[one.key] == STATED, one.topic)
             for one in self.asks
@@ -183,7 +173,7 @@ class ClaimFindings:
         if not both:
             return None
         decided, labelled, groups = zip(*both, strict=True)
-        return cohen_kappa(decided, labelled, groups=groups, interval=KAPPA_LEVEL)
+        return cohen_kappa(decided, labelled, groups=groups)
 
     def record(self) -> dict[str, Any]:
         """The scores as JSON types."""
@@ -228,13 +218,13 @@ class ClaimFindings:
     def trust(self) -> list[str]:
         """Who decided, what stays open, and how far that can be trusted, in sentences."""
         if not self.judge:
-            return ["Rules decided about all claims."]
+            return ["Rules decided all claims."]
         told = [f"{self.judge} decided {len(self.asks) - len(self.open)} of {len(self.asks)} questions about claims."]
         told += [*(() if self.cut is None else self.cut.lines()), *self._one_sided()]
         kappa = self.agreement()
         if kappa is None:
             return [*told, "No claim was labelled by hand, so how far that can be trusted is not known."]
-        shown = f"{kappa.estimate:.2f} ({KAPPA_LEVEL:.0%} interval {kappa.low:.2f} to {kappa.high:.2f})"
+        shown = f"{kappa.estimate:.2f} ({INTERVAL_LEVEL:.0%} interval {kappa.low:.2f} to {kappa.high:.2f})"
         labels = counted(len(self.hand), "claim")
         return [*told, f"Against {labels} labelled by hand, Cohen's kappa is {shown}."]
 
@@ -244,12 +234,12 @@ class ClaimFindings:
         for verdict, word in ((True, "stated"), (False, "not stated")):
             if len(said) >= FEWEST_DECIDED and said.count(verdict) >= ONE_SIDED * len(said):
                 return [
-                    f"It said {word} of {said.count(verdict)} of them: such a judge hardly tells claims apart. Do not "
-                    "rely on these scores before some claims are labelled by hand (--claim-sheet)."
+                    f"It said {word} for {said.count(verdict)} of them: such a judge hardly tells claims apart. Do not "
+                    "rely on these scores until some claims are labelled by hand (--claim-sheet)."
                 ]
         return []
 
-    def _scores(self, answers: Sequence[ClaimedAnswer]) -> dict[str, ClaimScore]:
+    def _scores(self, answers: Sequence[FreeTextAnswer]) -> dict[str, ClaimScore]:
         read = [one for one in answers if one.reading is not None]
         no_passages = NOT_KNOWN if any(one.passages for one in answers) else NOT_GIVEN
         no_source = "" if any(one.source for one in answers) else NO_SOURCE
@@ -271,11 +261,11 @@ class ClaimFindings:
             LOST_IN_ANSWERING: _score((one for _, one in lost), missing),
         }
 
-    def _share(self, answer: ClaimedAnswer, asks: Sequence[ClaimAsk]) -> float:
+    def _share(self, answer: FreeTextAnswer, asks: Sequence[ClaimAsk]) -> float:
         verdicts = [one for ask in asks if (one := self.decision(answer, ask).verdict) is not None]
         return float(np.mean(verdicts)) if verdicts else np.nan
 
-    def _lost(self, answer: ClaimedAnswer) -> tuple[float, float] | None:
+    def _lost(self, answer: FreeTextAnswer) -> tuple[float, float] | None:
         """The shares of the source's claims that were lost in retrieval and in answering; None where not known."""
         pairs = [
             (self.decision(answer, read).verdict, self.decision(answer, said).verdict)

@@ -1,4 +1,4 @@
-"""Free-text answers as their claims are counted: what they claim, what is wanted, and what is asked of a judge."""
+"""Free-text answers: how they are graded, what they claim, what is wanted, and what is asked of a judge."""
 
 from __future__ import annotations
 
@@ -19,30 +19,63 @@ from grading.reports import (
     text_hash,
     word_for_word,
 )
+from rag import ABSTAINED, NO_CHOICE
 
 LEAST_WORDS = 4
 """Words of a sentence below which it may stand in any text: headings, marks of lists."""
 
 
-@dataclass(frozen=True)
-class ClaimedAnswer:
-    """An answer as its claims are counted: `passages` are texts, None where one is not known; `ids` name them.
+RIGHT, WRONG, DECLINED = "right", "wrong", "declined"
+LABELS = (RIGHT, WRONG, DECLINED)
+"""What becomes of an answer; one that states no choice, or another than the key, is wrong."""
 
-    An answer that declines states nothing. `nuggets`: what it should state, in place of what the source states.
+
+def label_of(chosen: int, key: int) -> str:
+    """The label of an answer that states this choice."""
+    return DECLINED if chosen == ABSTAINED else RIGHT if chosen == key else WRONG
+
+
+@dataclass(frozen=True)
+class FreeTextAnswer:
+    """A free-text answer that states the choice `chosen`; `judge` is empty where the rules decided that.
+
+    `passages` are texts, None where one is not known; `ids` name them. `nuggets`: what the answer should state, in
+    place of what the source states. An answer that declines states nothing.
     """
 
     pipeline: str
     question: Question
     reply: str
-    declined: bool
+    chosen: int
     ids: tuple[str, ...]
     passages: tuple[str | None, ...]
     nuggets: tuple[str, ...] | None = None
+    judge: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Pipeline and question, by which labels given by hand go."""
+        return self.pipeline, self.question.id
+
+    @property
+    def label(self) -> str:
+        """Right, wrong or declined."""
+        return label_of(self.chosen, self.question.key)
+
+    @property
+    def chosen_by_rule(self) -> int:
+        """What it states by rule alone."""
+        return NO_CHOICE if self.judge else self.chosen
+
+    @property
+    def by_rule(self) -> str:
+        """The label by rule alone."""
+        return label_of(self.chosen_by_rule, self.question.key)
 
     @cached_property
     def claims(self) -> list[CitedClaim]:
         """What it states, sentence by sentence, in the language that the question is asked in."""
-        return [] if self.declined else cited_claims(self.reply, self.ids, self.question.language)
+        return [] if self.label == DECLINED else cited_claims(self.reply, self.ids, self.question.language)
 
     @cached_property
     def source(self) -> list[str]:
@@ -136,7 +169,7 @@ def known_passages(chunks: Sequence[Chunk], questions: Sequence[Question]) -> di
     return sources | {one.id: f"{one.title}\n\n{one.text}" if one.title else one.text for one in chunks}
 
 
-def unrelated_texts(answers: Sequence[ClaimedAnswer], seed: int = 0) -> dict[str, list[str]]:
+def unrelated_texts(answers: Sequence[FreeTextAnswer]) -> dict[str, list[str]]:
     """For each question texts to hold its claims against, drawn at random: what other questions were written from.
 
     Where that is not known it is what was read for them first. Those on other documents go first; one that shares a
@@ -148,15 +181,15 @@ def unrelated_texts(answers: Sequence[ClaimedAnswer], seed: int = 0) -> dict[str
         texts = [one.question.context, *(text for text in one.passages if text is not None)]
         own[one.question.id].update(dict.fromkeys(text for text in texts if text.strip()))
     firsts = {name: next(iter(texts)) for name, texts in own.items() if texts}
-    return {name: _far_texts(one, asked, own[name], firsts, seed) for name, one in asked.items()}
+    return {name: _far_texts(one, asked, own[name], firsts) for name, one in asked.items()}
 
 
 def _far_texts(
-    mine: Question, asked: Mapping[str, Question], own: Iterable[str], firsts: Mapping[str, str], seed: int
+    mine: Question, asked: Mapping[str, Question], own: Iterable[str], firsts: Mapping[str, str]
 ) -> list[str]:
     def order(name: str) -> tuple[bool, str]:
         is_near = bool(mine.document_id) and asked[name].document_id == mine.document_id
-        return is_near, text_hash(f"{seed}\n{mine.id}\n{name}")
+        return is_near, text_hash(f"0\n{mine.id}\n{name}")
 
     drawn = dict.fromkeys(firsts[name] for name in sorted(firsts, key=order) if name != mine.id)
     far = (one for one in drawn if not any(shares_a_sentence(one, text, mine.language) for text in own))

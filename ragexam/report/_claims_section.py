@@ -18,7 +18,7 @@ from ragexam.report._claim_scores import (
     RECALL,
     ClaimFindings,
 )
-from ragexam.report._claimed_answers import ClaimedAnswer
+from ragexam.report._claimed_answers import FreeTextAnswer
 from ragexam.report._page_parts import (
     AnswerCard,
     PageSection,
@@ -114,7 +114,7 @@ def _reasons(found: ClaimFindings, named: Mapping[str, str]) -> list[str]:
     return [f"A dash is no zero: {reason} ({'; '.join(some)})." for reason, some in of.items()]
 
 
-def answer_card(answer: ClaimedAnswer, label: str, found: ClaimFindings, named: Mapping[str, str]) -> AnswerCard:
+def answer_card(answer: FreeTextAnswer, found: ClaimFindings, named: Mapping[str, str]) -> AnswerCard:
     """An answer with its sentences, whether its passages state them, the grounds of that, and the passages."""
     grounds = [found.decision(answer, one) for one in answer.claim_asks()] if found.is_judged else []
     unstated = sum(one.verdict is False for one in grounds)
@@ -132,7 +132,7 @@ def answer_card(answer: ClaimedAnswer, label: str, found: ClaimFindings, named: 
         answer.question.answer,
         clipped(answer.reply.strip(), LONGEST_REPLY) or "(nothing)",
         named.get(answer.pipeline, answer.pipeline),
-        [label, *([f"{unstated} of {len(grounds)} claims not stated"] if unstated else [])],
+        [answer.label, *([f"{unstated} of {len(grounds)} claims not stated"] if unstated else [])],
         language_named(answer.question.language),
         claims,
         texts,

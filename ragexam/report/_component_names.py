@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from examcore.page import isolated
 from ragexam.report._response_scores import bound_of, pipelines_of
 
 SYSTEM = "system"
@@ -43,12 +44,12 @@ def level_name(facet: str, level: str) -> str:
         return f"{level} {'characters' if facet == 'budget' else 'passage' if level == '1' else 'passages'}"
     if facet == "answers":
         return MODE_NAMES.get(level, level)
-    return bound_of(level) or level
+    return bound_of(level) or isolated(level)
 
 
 def pipeline_names(scores: pd.DataFrame) -> dict[str, str]:
     """Each pipeline by its levels."""
     return {
-        name: " + ".join(level_name(facet, level) for facet, level in levels.items()) or name
+        name: " + ".join(level_name(facet, level) for facet, level in levels.items()) or isolated(name)
         for name, levels in pipelines_of(scores).items()
     }

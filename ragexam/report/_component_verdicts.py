@@ -10,10 +10,10 @@ from operator import itemgetter
 import numpy as np
 import pandas as pd
 
-from examcore import IntervalEstimate
+from examcore import INTERVAL_LEVEL, IntervalEstimate
 from examcore.page import chance, joined, points, signed, signed_range
 from ragexam.report._component_names import facet_name, facet_plural, level_name
-from ragexam.report._fitted_model import INTERVAL, LevelDraws, probabilities_best
+from ragexam.report._fitted_model import LevelDraws, probabilities_best
 from ragexam.report._response_scores import NOTHING, choices_of, facets_of, paired_difference
 
 CONFIDENT = 0.8
@@ -88,7 +88,7 @@ def judge(scores: pd.DataFrame, facet: str, found: LevelDraws | None) -> FacetVe
         runner_up=ranked[1],
         probability=float(chances[0]),
         gap=leads[0],
-        accuracy_gap=paired_difference(choosable(scores, facet), facet, ranked[0], ranked[1], level=INTERVAL),
+        accuracy_gap=paired_difference(choosable(scores, facet), facet, ranked[0], ranked[1], level=INTERVAL_LEVEL),
         chances=tuple(zip(ranked, chances.tolist(), strict=True)),
         ties=(ranked[0], *ties),
         unit=found.unit,
@@ -113,8 +113,8 @@ def sentences(verdicts: Sequence[FacetVerdict], own_words: bool = False) -> list
     unfit = [one for one in verdicts if own_words and one.compared and facet_name(one.facet) == "retriever"]
     if unfit:
         lines.append(
-            "No retriever is recommended: what they searched for is in the passages' own words, which people who have "
-            "not read them do not use."
+            "No retriever is recommended: the queries are in the passages' own words, which people who have not read "
+            "them do not use."
         )
     verdicts = [one for one in verdicts if one not in unfit]
     clear = [verdict for verdict in verdicts if verdict.told_apart]
@@ -134,7 +134,7 @@ def describe(verdict: FacetVerdict) -> str:
     """One sentence about the lead of the best level, or why there is none."""
     name = facet_name(verdict.facet)
     if not verdict.best:
-        return f"Not compared: no {name} but the bounds was tried."
+        return f"Not compared: the bounds are the only {facet_plural(verdict.facet)} tried."
     best = level_name(verdict.facet, verdict.best)
     if verdict.runner_up is None:
         return f"Not compared: {best} is the only {name} tried."

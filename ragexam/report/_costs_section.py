@@ -198,8 +198,8 @@ def _frontier_table(found: CostFrontier, costs: pd.DataFrame, names: Mapping[str
         f"The frontier by {found.unit}, and pipelines that may be on it: chance over samples of questions, "
         "costs taken as known; bounds left out"
     )
-    names_of = ("#mark", "pipeline", "#accuracy", *measure_heads(costs), "#chance on the frontier")
-    return PageTable(caption, column_heads(*names_of, words=("pipeline",)), rows, sortable=True, headed=False)
+    names_of = ("#mark", "~pipeline", "#accuracy", *measure_heads(costs), "#chance on the frontier")
+    return PageTable(caption, column_heads(*names_of), rows, sortable=True, headed=False)
 
 
 def _component_tables(scores: pd.DataFrame, costs: pd.DataFrame) -> list[PageTable]:

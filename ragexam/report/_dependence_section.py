@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from examcore.page import chance, joined, percent, plain_number, signed, signed_range
+from examcore.page import chance, joined, percent, plain_number
 from irt import Fit
 from irt.plots import records
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._fitted_model import FittedModel
-from ragexam.report._page_parts import PageSection, PageTable, column_heads, number_cell, table_row
-from ragexam.report._response_scores import bound_of, row_interval
+from ragexam.report._page_parts import PageSection, PageTable, column_heads, effect_cells, number_cell, table_row
+from ragexam.report._response_scores import bound_of
 
 
 def dependence_section(model: FittedModel | None) -> PageSection:
@@ -82,8 +82,7 @@ def _slopes(model: FittedModel, found: list[dict[Any, Any]]) -> PageTable:
             row["covariate"] if "=" in row["covariate"] else f"{row['covariate']} {row['per']:g} higher",
             "all answers" if not row["level"] else facet_name(row["facet"]),
             _lead(row, shown),
-            number_cell(signed(row["effect"]), row["effect"]),
-            number_cell(signed_range(row_interval(row, "effect")), row["low"]),
+            *effect_cells(row),
             number_cell(chance(row["probability"], short=True), row["probability"]),
         )
         for row in found

@@ -11,12 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from examcore import IntervalEstimate, percentile_interval
+from examcore import INTERVAL_LEVEL, IntervalEstimate, percentile_interval
 from irt import Fit, load_fit
 from ragexam.report._response_scores import facets_of
 
-INTERVAL = 0.90
-"""The intervals of everything that comes from a fit, and of the gains and contrasts beside it."""
 _DRAWS = 4000
 """Bootstrap samples: the limits of a 90 % interval then vary by about 2 % of its width from seed to seed."""
 THETA = np.linspace(-3.0, 3.0, 61)
@@ -80,13 +78,13 @@ def accuracy_draws(scores: pd.DataFrame) -> tuple[LevelDraws, ...]:
     return tuple(one for one in found if one is not None)
 
 
-def facet_accuracy_draws(scores: pd.DataFrame, facet: str, *, draws: int = _DRAWS, seed: int = 0) -> LevelDraws | None:
+def facet_accuracy_draws(scores: pd.DataFrame, facet: str) -> LevelDraws | None:
     """The same of one facet; None where no question was answered at all its levels."""
     table = scores.pivot_table(index="item", columns=facet, values="score", aggfunc="mean").dropna()
     n = len(table)
     if n == 0:
         return None
-    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws)
+    counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_DRAWS)
     return LevelDraws(facet, tuple(map(str, table.columns)), counts @ table.to_numpy(float) / n, "accuracy")
 
 
@@ -98,7 +96,7 @@ def probabilities_best(draws: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def interval_of(values: NDArray[np.float64]) -> IntervalEstimate:
     """Mean and 90 % interval of draws `[D]`."""
-    return percentile_interval(float(values.mean()), values, INTERVAL)
+    return percentile_interval(float(values.mean()), values, INTERVAL_LEVEL)
 
 
 @dataclass(frozen=True)
@@ -166,7 +164,7 @@ def read_fitted_model(
     """
     # The page says 90 % everywhere, whatever interval the files were written with.
     saved = load_fit(folder)
-    fit = replace(saved, settings=saved.settings.changed(interval=INTERVAL))
+    fit = replace(saved, settings=saved.settings.changed(interval=INTERVAL_LEVEL))
     shown = {term.name: tuple(renamed.get(level, level) for level in term.levels) for term in fit.design.terms}
     judged, mix, beyond = _at_users(fit, users or {})
     draws = tuple(

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from examcore import (
+    INTERVAL_LEVEL,
     IntervalEstimate,
     Question,
     RunFolder,
@@ -28,10 +29,18 @@ from examcore import (
     wilson,
 )
 from examcore.page import percent_range
-from rag import ABSTAINED, NO_CHOICE, Answer, AnswerStore, Pipeline
+from rag import Answer, AnswerStore, Pipeline
 from ragexam.report._claim_files import read_claim_labels, read_claim_nuggets, read_decisions
 from ragexam.report._claim_scores import ClaimFindings
-from ragexam.report._claimed_answers import ClaimedAnswer, known_passages, passage_texts
+from ragexam.report._claimed_answers import (
+    DECLINED,
+    LABELS,
+    RIGHT,
+    WRONG,
+    FreeTextAnswer,
+    known_passages,
+    passage_texts,
+)
 from ragexam.report._claims_section import answer_card, claims_section
 from ragexam.report._component_names import pipeline_names
 from ragexam.report._page_parts import (
@@ -44,48 +53,10 @@ from ragexam.report._page_parts import (
     text_cell,
 )
 
-RIGHT, WRONG, DECLINED = "right", "wrong", "declined"
-LABELS = (RIGHT, WRONG, DECLINED)
-"""What becomes of an answer; one that states no choice, or another than the key, is wrong."""
 FEWEST_RANKED = 3
 """Pipelines below which two rankings are not compared."""
 WORST = 10
 """Wrong answers that the page shows."""
-LEVEL = 0.9
-"""What intervals of agreement cover, as those of contrasts do."""
-
-
-@dataclass(frozen=True)
-class GradedAnswer:
-    """A free-text answer to a question with this key; `judge` is empty where the rules decided what it states."""
-
-    pipeline: str
-    question: str
-    reply: str
-    key: int
-    chosen: int
-    judge: str
-    passages: tuple[str, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """Right, wrong or declined."""
-        return label_of(self.chosen, self.key)
-
-    @property
-    def chosen_by_rule(self) -> int:
-        """What it states by rule alone."""
-        return NO_CHOICE if self.judge else self.chosen
-
-    @property
-    def by_rule(self) -> str:
-        """The label by rule alone."""
-        return label_of(self.chosen_by_rule, self.key)
-
-
-def label_of(chosen: int, key: int) -> str:
-    """The label of an answer that states this choice."""
-    return DECLINED if chosen == ABSTAINED else RIGHT if chosen == key else WRONG
 
 
 @dataclass(frozen=True)
@@ -94,15 +65,18 @@ class FreeTextAnswers:
 
     `choosing` says which answers `[P, Q]` of pipelines that also answered by choosing are right, `writing` which in
     free text, over the questions that all of them answered both ways; `hand` are labels given by hand, by pipeline and
-    question. `claims` are what a judge decided about the claims of the answers.
+    question. `claims` are the answers with what a judge decided about their claims.
     """
 
-    answers: Sequence[GradedAnswer]
-    questions: Mapping[str, Question]
     choosing: NDArray[np.float64]
     writing: NDArray[np.float64]
     hand: Mapping[tuple[str, str], str]
     claims: ClaimFindings
+
+    @property
+    def answers(self) -> Sequence[FreeTextAnswer]:
+        """All of them."""
+        return self.claims.answers
 
     @property
     def judges(self) -> list[str]:
@@ -120,30 +94,24 @@ class FreeTextAnswers:
         ranked = sorted(self.answers, key=lambda one: one.pipeline)
         return {name: Counter(one.label for one in some) for name, some in groupby(ranked, lambda one: one.pipeline)}
 
-    def worst(self) -> list[tuple[ClaimedAnswer, str]]:
-        """Answers to read with their labels, one of each pipeline after another: the wrong ones, then the others that
-        claim what their passages do not state; of each, those first whose passages state least of them.
+    def worst(self) -> list[FreeTextAnswer]:
+        """Answers to read, one of each pipeline after another: the wrong ones, then the others that claim what their
+        passages do not state; of each, those first whose passages state least of them.
         """
-        faithful = [self.claims.faithfulness(one) for one in self.claims.answers]
+        faithful = [self.claims.faithfulness(one) for one in self.answers]
         ranked = [
-            (claimed.pipeline, graded.label != WRONG, 1.0 if np.isnan(share) else share, place)
-            for place, (graded, claimed, share) in enumerate(
-                zip(self.answers, self.claims.answers, faithful, strict=True)
-            )
-            if graded.label == WRONG or share < 1
+            (one.pipeline, one.label != WRONG, 1.0 if np.isnan(share) else share, place)
+            for place, (one, share) in enumerate(zip(self.answers, faithful, strict=True))
+            if one.label == WRONG or share < 1
         ]
         piles = [[place for *_, place in some] for _, some in groupby(sorted(ranked), lambda one: one[0])]
-        turns = [place for turn in zip_longest(*piles) for place in turn if place is not None]
-        return [(self.claims.answers[place], self.answers[place].label) for place in turns]
+        return [self.answers[place] for turn in zip_longest(*piles) for place in turn if place is not None]
 
     def agreement(self, *, by_rule: bool = False) -> IntervalEstimate | None:
         """Cohen's kappa of the grades, or of those by rule alone, with the labels given by hand; None without any."""
-        both = [
-            (one.by_rule if by_rule else one.label, self.hand[one.pipeline, one.question])
-            for one in self.answers
-            if (one.pipeline, one.question) in self.hand
-        ]
-        return cohen_kappa(*zip(*both, strict=True), interval=LEVEL) if both else None
+        labelled = [one for one in self.answers if one.key in self.hand]
+        both = [(one.by_rule if by_rule else one.label, self.hand[one.key]) for one in labelled]
+        return cohen_kappa(*zip(*both, strict=True)) if both else None
 
     def rank_agreement(self) -> IntervalEstimate | None:
         """Kendall's tau-b of accuracy by choosing and in free text, over questions; None for few pipelines."""
@@ -154,7 +122,7 @@ class FreeTextAnswers:
             one, other = (table[:, places].mean(axis=1)[None] for table in (self.choosing, self.writing))
             return float(kendall(one, other, np.ones_like(one))[0])
 
-        return bootstrap(tau, self.choosing.shape[1], level=LEVEL)
+        return bootstrap(tau, self.choosing.shape[1])
 
     def record(self) -> dict[str, Any]:
         """The answers as JSON types."""
@@ -189,9 +157,10 @@ class FreeTextAnswers:
         how = f"Rules graded {len(self.answers) - self.judged} of {len(self.answers)} answers"
         if self.judges:
             who = ", ".join(self.judges)
-            sentences = [f"{how}, {who} the {self.judged} of which no rule could tell the choice."]
+            sentences = [f"{how}, {who} the {self.judged} whose choice no rule could tell."]
         else:
-            sentences = [f"{how}: one that states the key in other words counts as wrong without a judge (grid.judge)."]
+            other = "without a judge (grid.judge), one that states the key in other words counts as wrong"
+            sentences = [f"{how}: {other}."]
         kappa, rules = self.agreement(), self.agreement(by_rule=True) if self.judges else None
         if kappa is not None:
             alone = "" if rules is None else f" ({_shown(rules)} by rules alone)"
@@ -219,15 +188,10 @@ def read_free_text(folder: RunFolder, questions: Sequence[Question]) -> FreeText
         answers = store.answers() if written else []
     known = {one.id: one for one in questions}
     mine = [one for one in answers if one.pipeline in written and one.question in known]
-    graded = [
-        GradedAnswer(
-            one.pipeline, one.question, one.reply, known[one.question].key, one.chosen, one.judge, one.passages
-        )
-        for one in mine
-    ]
-    if not graded:
+    if not mine:
         return None
-    hand = read_hand_labels(folder.answer_labels, mine) if folder.answer_labels.is_file() else {}
+    claims = _claims(folder, mine, questions)
+    hand = read_hand_labels(folder.answer_labels, claims.answers) if folder.answer_labels.is_file() else {}
     right = {(one.pipeline, one.question): float(one.correct) for one in answers}
     twins = _twins(pipelines)
     tables = [
@@ -237,39 +201,38 @@ def read_free_text(folder: RunFolder, questions: Sequence[Question]) -> FreeText
         for side in (0, 1)
     ]
     both = ~np.isnan(tables[0] + tables[1]).any(axis=0) if twins else np.zeros(0, bool)
-    return FreeTextAnswers(
-        graded, known, tables[0][:, both], tables[1][:, both], hand, _claims(folder, graded, questions)
-    )
+    return FreeTextAnswers(tables[0][:, both], tables[1][:, both], hand, claims)
 
 
-def _claims(folder: RunFolder, answers: Sequence[GradedAnswer], questions: Sequence[Question]) -> ClaimFindings:
-    """The claims of answers, with what a judge and a reader decided about them so far."""
+def _claims(folder: RunFolder, answers: Sequence[Answer], questions: Sequence[Question]) -> ClaimFindings:
+    """The free-text answers, with what a judge and a reader decided about their claims so far."""
     chunks = read_chunks(folder.chunks) if folder.chunks.is_file() else []
     texts, known = known_passages(chunks, questions), {one.id: one for one in questions}
     has_nuggets = folder.claim_nuggets.is_file()
     nuggets = read_claim_nuggets(folder.claim_nuggets, questions) if has_nuggets else {}
-    claimed = [
-        ClaimedAnswer(
+    free_text = [
+        FreeTextAnswer(
             one.pipeline,
             known[one.question],
             one.reply,
-            one.label == DECLINED,
+            one.chosen,
             one.passages,
             passage_texts(one.passages, texts, known[one.question].language),
             nuggets.get(one.question),
+            one.judge,
         )
         for one in answers
     ]
     judge, said = read_decisions(read_log(folder.claims).records)
-    found = ClaimFindings(claimed, judge, said, {})
-    return (
-        replace(found, hand=read_claim_labels(folder.claim_labels, found)) if folder.claim_labels.is_file() else found
-    )
+    found = ClaimFindings(free_text, judge, said, {})
+    if folder.claim_labels.is_file():
+        found = replace(found, hand=read_claim_labels(folder.claim_labels, found))
+    return found
 
 
-def read_hand_labels(path: Path, answers: Sequence[Answer | GradedAnswer]) -> dict[tuple[str, str], str]:
+def read_hand_labels(path: Path, answers: Sequence[FreeTextAnswer]) -> dict[tuple[str, str], str]:
     """Labels given by hand to these answers: `{pipeline, question, label}` a line; raises ValueError in one line."""
-    known = {(one.pipeline, one.question) for one in answers}
+    known = {one.key for one in answers}
     found: dict[tuple[str, str], str] = {}
     for one in read_json_lines(path):
         pipeline, question, label = (one.fields.get(name) for name in ("pipeline", "question", "label"))
@@ -303,8 +266,8 @@ def free_text_section(found: FreeTextAnswers | None, scores: pd.DataFrame) -> Pa
         )
     heads = column_heads("pipeline", "#right", "#95\u00a0% interval", "#declined", "#wrong where it answered")
     table = PageTable("Free-text answers of each pipeline", heads, tuple(rows), sortable=True)
-    note = "Wrong answers first, then those whose passages state least of them; one of each pipeline after another."
-    cards = [answer_card(one, label, found.claims, named) for one, label in found.worst()[:WORST]]
+    note = "Wrong answers first, then those that their passages support least; pipelines take turns."
+    cards = [answer_card(one, found.claims, named) for one in found.worst()[:WORST]]
     parts = [claims_section(found.claims, named)] if found.claims.is_judged else []
     return PageSection(found.trust(), tables=(table,), parts=parts, answers=cards, note=note)
 
@@ -320,4 +283,4 @@ def _twins(pipelines: Sequence[Pipeline]) -> list[tuple[str, str]]:
 
 
 def _shown(found: IntervalEstimate) -> str:
-    return f"{found.estimate:.2f} ({LEVEL:.0%} interval {found.low:.2f} to {found.high:.2f})"
+    return f"{found.estimate:.2f} ({INTERVAL_LEVEL:.0%} interval {found.low:.2f} to {found.high:.2f})"

@@ -15,12 +15,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from examcore import INTERVAL_LEVEL
 from examcore.page import joined, p_value, percent, points
 from irt import mean_probability
 from irt.plots import records
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._fitted_model import FittedModel
 from ragexam.report._page_parts import (
+    NO_MODEL,
     PageSection,
     PageTable,
     TableCell,
@@ -30,7 +32,7 @@ from ragexam.report._page_parts import (
     points_cell,
     table_row,
 )
-from ragexam.report._response_scores import LEVEL, MEASURES, bound_of, row_interval, simultaneous_means
+from ragexam.report._response_scores import MEASURES, bound_of, row_interval, simultaneous_means
 
 SHOWN = 12
 """Combinations in the table where fewer than that are clear."""
@@ -121,11 +123,11 @@ def _centred(cells: NDArray[np.float64]) -> NDArray[np.float64]:
 def interactions_section(model: FittedModel | None) -> PageSection:
     """How many combinations stand out and how far, the clearest as a table."""
     if model is None:
-        return PageSection(("Needs a fitted measurement model.",))
+        return NO_MODEL
     found = combination_departures(model)
     if found.empty:
         return PageSection(("Fewer than two components have levels to combine: there is nothing to add up.",))
-    clear = found[found["p_adjusted"] <= 1 - LEVEL]
+    clear = found[found["p_adjusted"] <= 1 - INTERVAL_LEVEL]
     lines = [_count(len(found), clear)]
     choices = [row for row in records(clear) if not (bound_of(row["level"]) or bound_of(row["other_level"]))]
     if len(clear):
@@ -137,8 +139,8 @@ def _count(n: int, clear: pd.DataFrame) -> str:
     tested = f"Of {n} combinations of two components"
     if clear.empty:
         return (
-            f"{tested} none stands out from what its parts add up to (all tested together at {percent(LEVEL)}): as far "
-            "as these questions can tell, the effects of components add up."
+            f"{tested} none stands out from what its parts add up to (all tested together at "
+            f"{percent(INTERVAL_LEVEL)}): as far as these questions can tell, the effects of components add up."
         )
     verb = "stands" if len(clear) == 1 else "stand"
     return (
@@ -171,7 +173,7 @@ def _table(found: pd.DataFrame) -> PageTable:
 def _line(row: Mapping[Any, Any]) -> TableRow:
     p, departure = row["p_adjusted"], row_interval(row)
     better = "better" if departure.estimate > 0 else "worse"
-    verdict = f"{better} than its parts" if p <= 1 - LEVEL else "as its parts say"
+    verdict = f"{better} than its parts" if p <= 1 - INTERVAL_LEVEL else "as its parts say"
     cells = (points_cell(departure), number_cell(p_value(p), p))
     return table_row(*_names(row), *cells, TableCell(verdict, kind="told"))
 

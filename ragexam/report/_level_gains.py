@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from examcore import BOOTSTRAP_DRAWS, IntervalEstimate
+from examcore import BOOTSTRAP_DRAWS, INTERVAL_LEVEL, IntervalEstimate
 from examcore.page import chance, joined, points
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._component_verdicts import FacetVerdict, choosable
-from ragexam.report._fitted_model import INTERVAL, LevelDraws
+from ragexam.report._fitted_model import LevelDraws
 from ragexam.report._page_parts import (
     PageSection,
     PageTable,
@@ -86,7 +86,9 @@ def _gain(scores: pd.DataFrame, draws: LevelDraws, start: str, end: str) -> Leve
     known = [level for level in others if level in draws.levels]
     if end not in draws.levels or not known:
         return LevelGain(facet, start, end, NOTHING, NOTHING, math.nan)
-    accuracy = paired_difference(choosable(scores, facet), facet, end, *others, level=INTERVAL, draws=BOOTSTRAP_DRAWS)
+    accuracy = paired_difference(
+        choosable(scores, facet), facet, end, *others, level=INTERVAL_LEVEL, draws=BOOTSTRAP_DRAWS
+    )
     gain = draws.contrast(end, *known)
     return LevelGain(facet, start, end, accuracy, gain, draws.probability_better(end, *known))
 
@@ -139,7 +141,7 @@ def _change_words(first: Sequence[LevelGain], apart: Mapping[str, bool]) -> Iter
 
 def _claimed(gain: LevelGain) -> bool:
     """Whether both say so: accuracy over questions, and the verdict's scale, which allows for shared answers."""
-    return gain.accuracy.low > 0 and gain.probability >= INTERVAL
+    return gain.accuracy.low > 0 and gain.probability >= INTERVAL_LEVEL
 
 
 def _headroom_words(left: LevelGain | None) -> Iterator[str]:
@@ -148,8 +150,8 @@ def _headroom_words(left: LevelGain | None) -> Iterator[str]:
     best = level_name(left.facet, left.start)
     if left.accuracy.low > 0:
         yield (
-            f"With {best} there are still {points(left.accuracy)} between it and being handed the right passage: that "
-            "is the most that better retrieval can add."
+            f"Being handed the right passage would still add {points(left.accuracy)} to {best}: that is the most that "
+            "better retrieval can add."
         )
     else:
         yield f"{best} is not measurably behind being handed the right passage ({points(left.accuracy)})."
@@ -166,7 +168,7 @@ def _table(caption: str, gains: Sequence[LevelGain], from_accuracy: bool) -> Pag
 def _line(gain: LevelGain, from_accuracy: bool) -> TableRow:
     start = "the others tried" if gain.start == OTHERS else level_name(gain.facet, gain.start)
     end = level_name(gain.facet, gain.end)
-    cells = [points_cell(gain.accuracy) if math.isfinite(gain.accuracy.estimate) else number_cell("–")]
+    cells = [points_cell(gain.accuracy)]
     if not from_accuracy:
         cells.append(change_cell(gain.ability))
     cells.append(number_cell(chance(gain.probability), gain.probability))

@@ -8,12 +8,20 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from examcore.page import joined, plain_number, signed, signed_range
+from examcore.page import joined, plain_number, signed
 from irt.plots import records
 from ragexam.report._component_names import facet_name, level_name
 from ragexam.report._fitted_model import FittedModel
-from ragexam.report._page_parts import PageSection, PageTable, Picture, column_heads, number_cell, table_row
-from ragexam.report._response_scores import bound_of, row_interval
+from ragexam.report._page_parts import (
+    NO_MODEL,
+    PageSection,
+    PageTable,
+    Picture,
+    column_heads,
+    effect_cells,
+    table_row,
+)
+from ragexam.report._response_scores import bound_of
 
 _LARGE_RESIDUAL = 0.25
 """Of the typical effect: a residual that may be smaller than this changes no choice of a component."""
@@ -24,7 +32,7 @@ _CLEAR_RESIDUAL = 0.15
 def components_section(model: FittedModel | None, figure: Picture | None) -> PageSection:
     """Effects of the levels, and a warning where they do not add up."""
     if model is None:
-        return PageSection(("Needs a fitted measurement model.",))
+        return NO_MODEL
     if model.components.empty:
         return PageSection(("The model was fitted without components.",))
     lines = [
@@ -52,8 +60,7 @@ def _effects(components: pd.DataFrame) -> PageTable:
         table_row(
             facet_name(row["facet"]),
             level_name(row["facet"], row["level"]),
-            number_cell(signed(row["effect"]), row["effect"]),
-            number_cell(signed_range(row_interval(row, "effect")), row["low"]),
+            *effect_cells(row),
         )
         for row in records(components)
     )
@@ -82,7 +89,7 @@ def _spread(components: pd.DataFrame) -> Iterator[str]:
 def information_section(model: FittedModel | None, figure: Picture | None) -> PageSection:
     """Where on the ability scale the exam measures, and whether the pipelines are there."""
     if model is None:
-        return PageSection(("Needs a fitted measurement model.",))
+        return NO_MODEL
     theta, information = model.curve["theta"].to_numpy(float), model.curve["total"].to_numpy(float)
     peak = int(np.nanargmax(information))
     abilities = model.abilities["theta"].to_numpy(float)

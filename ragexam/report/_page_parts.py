@@ -9,12 +9,13 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup, escape
 from matplotlib.axes import Axes
 
-from examcore import IntervalEstimate, Language, language_named
+from examcore import IntervalEstimate, Language, Question, language_named
 from examcore.page import HeatTable, clipped, percent, percent_range, points, signed, signed_range
 from irt import plots
 
@@ -66,13 +67,14 @@ def inline_svg(svg: str, name: str, description: str, tips: Mapping[str, str]) -
     """An SVG drawing ready to stand in HTML.
 
     Its ink becomes `currentColor`, so that it follows light and dark pages; its ids get the figure's name, so that
-    two figures do not share one; a screen reader hears the description.
+    two figures do not share one; its fonts are the page's; a screen reader hears the description.
     """
     body = svg[svg.index("<svg") :]
     head, rest = body.split(">", 1)
     rest = re.sub(r"<metadata>.*?</metadata>", "", rest, flags=re.DOTALL)
-    # A style element would reach the whole page; the page's own style sets what it said.
+    # A style element would reach the whole page; the page's own style sets what it said, and the fonts.
     rest = re.sub(r"<style.*?</style>", "", rest, flags=re.DOTALL)
+    rest = re.sub(r"font-family: [^;\"]+;? ?", "", rest)
     rest = re.sub(rf"{plots.INK}\b", "currentColor", rest, flags=re.IGNORECASE)
     for group, tip in tips.items():
         rest = rest.replace(f'<g id="{group}">', f'<g id="{group}"><title>{escape(tip)}</title>')
@@ -157,10 +159,10 @@ class TableFilters:
     choices: tuple[FilterMenu, ...]
 
 
-def column_heads(*names: str, words: Sequence[str] = ()) -> tuple[ColumnHead, ...]:
-    """Heads from names: `#` before makes a column of numbers, `|` one of bars; those in `text_cell` wrap."""
-    kinds = {"#": "number", "|": "span"}
-    return tuple(ColumnHead(name.lstrip("#|"), kinds.get(name[:1], "words" if name in words else "")) for name in names)
+def column_heads(*names: str) -> tuple[ColumnHead, ...]:
+    """Heads from names: `#` before makes a column of numbers, `|` one of bars, `~` one of texts, which wrap."""
+    kinds = {"#": "number", "|": "span", "~": "words"}
+    return tuple(ColumnHead(name.lstrip("#|~"), kinds.get(name[:1], "")) for name in names)
 
 
 def table_row(*cells: TableCell | str, tokens: str = "") -> TableRow:
@@ -179,8 +181,8 @@ def percent_cell(share: float) -> TableCell:
 
 
 def points_cell(change: IntervalEstimate) -> TableCell:
-    """A difference of accuracies in percentage points."""
-    return number_cell(points(change), change.estimate)
+    """A difference of accuracies in percentage points; a dash where there is none."""
+    return number_cell(points(change) if math.isfinite(change.estimate) else "–", change.estimate)
 
 
 def share_cell(share: IntervalEstimate) -> TableCell:
@@ -193,6 +195,17 @@ def change_cell(change: IntervalEstimate) -> TableCell:
     """A difference with its interval; a dash where there is none."""
     text = f"{signed(change.estimate)} ({signed_range(change)})" if math.isfinite(change.estimate) else "–"
     return number_cell(text, change.estimate)
+
+
+def effect_cells(row: Mapping[Any, Any]) -> tuple[TableCell, TableCell]:
+    """The effect of a row of a fit's table, and its limits `low` and `high`."""
+    limits = IntervalEstimate(row["effect"], row["low"], row["high"])
+    return number_cell(signed(limits.estimate), limits.estimate), number_cell(signed_range(limits), limits.low)
+
+
+def question_cell(question: Question, longest: int) -> TableCell:
+    """The stem of a question, clipped."""
+    return text_cell(clipped(question.stem, longest), question.language)
 
 
 def interval_cell(low: float, at: float, high: float, reach: float) -> TableCell:
@@ -307,3 +320,7 @@ class PageSection:
     title: str = ""
     note: str = ""
     is_folded: bool = False
+
+
+NO_MODEL = PageSection(("Needs a fitted measurement model.",))
+"""What a section on the fit says where nothing was fitted."""

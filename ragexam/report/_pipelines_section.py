@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pandas as pd
 
-from examcore import IntervalEstimate
 from examcore.page import chance, percent_range, plain_number, signed
 from ragexam.report._accuracy_tables import pipeline_accuracy
 from ragexam.report._component_names import facet_name, level_name, pipeline_names
@@ -41,7 +40,10 @@ def pipelines_section(scores: pd.DataFrame, model: FittedModel | None, costs: pd
     found = pipeline_accuracy(scores)
     ranked = sorted(found, key=lambda name: -found[name].estimate if math.isfinite(found[name].estimate) else 1.0)
     named = {name: [level_name(*one) for one in first[name].items()] or [name] for name in ranked}
-    cells: dict[str, list[TableCell | str]] = {one: [*named[one], *_accuracy_cells(found[one])] for one in ranked}
+    cells: dict[str, list[TableCell | str]] = {
+        name: [*named[name], percent_cell(one.estimate), number_cell(percent_range(one), one.low)]
+        for name, one in ((name, found[name]) for name in ranked)
+    }
     heads = [*(map(facet_name, facets) if facets else ["pipeline"]), "#accuracy", "#95\u00a0% interval"]
     if model is not None:
         heads += ["#ability", "#90\u00a0% interval"]
@@ -91,10 +93,6 @@ def best_pipelines(model: FittedModel | None, scores: pd.DataFrame) -> list[str]
         f"The best whole pipeline is {pipeline_names(scores)[winner]} (probability of being best: "
         f"{chance(share[best])}); {others}."
     ]
-
-
-def _accuracy_cells(found: IntervalEstimate) -> tuple[TableCell, TableCell]:
-    return percent_cell(found.estimate), number_cell(percent_range(found), found.low)
 
 
 def _ability_cells(abilities: pd.DataFrame, name: str) -> tuple[TableCell, TableCell]:

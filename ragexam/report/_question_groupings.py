@@ -98,9 +98,9 @@ def groupings_section(
         else "Accuracy is the share right; information needs a fitted measurement model."
     ]
     warning = (
-        "Labels are read off the wording by lists of verbs and question words unless the exam brings its own: a verb "
-        "that stands in the subject of a question counts as its task. They were not checked by a reader here, so "
-        f"differences between levels are hints, and kinds with fewer than {FEW} questions say nothing."
+        "Unless the exam brings its own, labels are read off the wording by lists of verbs and question words, so a "
+        "verb in the subject of a question counts as its task. Nobody checked them here: differences between levels "
+        f"are hints, and kinds with fewer than {FEW} questions say nothing."
     )
     return PageSection(lines, (warning,), parts=parts)
 

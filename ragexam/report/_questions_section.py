@@ -20,6 +20,7 @@ from ragexam.report._page_parts import (
     filter_tokens,
     number_cell,
     percent_cell,
+    question_cell,
     table_row,
     text_cell,
 )
@@ -68,7 +69,7 @@ def questions_section(questions: Sequence[Question], signs: AnswerSigns, pruned:
     shown = [*faulty, *best, *rest][:LISTED]
     readable = _with_passages(shown)
     groups = (
-        ("To look at first: questions that do not measure", faulty, ["The gravest stand first."]),
+        ("To look at first: questions that do not measure", faulty, ["The most serious come first."]),
         ("Questions that carry the exam", best, ["The most informative without a fault."]),
         ("All other questions", rest, ["The most informative first."] if signs.items is not None else []),
     )
@@ -147,13 +148,13 @@ def _sentences(
     else:
         lines = [f"None of the {n} questions stands out as broken."]
     if signs.items is None:
-        lines.append("Without a fitted model only questions that all, none or too few answer can be found.")
+        lines.append("Without a fitted model, only questions that all, none or too few get right can be found.")
     if signs.unchecked:
         lines.append(f"Not checked: {'; '.join(signs.unchecked)}.")
     if len(shown) < n:
-        lines.append(f"{len(shown)} of {n} questions are shown, the gravest first; all are in exam.jsonl.")
+        lines.append(f"{len(shown)} of {n} questions are shown, the most serious first; all are in exam.jsonl.")
     if len(readable) < len(shown):
-        lines.append(f"{len(readable)} of them with their passage, which is as much as a page should hold.")
+        lines.append(f"{len(readable)} of them are shown with their passage; a page should hold no more.")
     return lines
 
 
@@ -165,12 +166,9 @@ def _overview(faults: Mapping[str, Sequence[QuestionFault]]) -> list[PageTable]:
         for fault, count in counts.items()
         if count
     )
-    caption = "What may be wrong with questions, the gravest first; a question may stand in several rows"
-    heads = column_heads("sign", "#questions", "what it means", "what to do", words=_WORDS)
+    caption = "What may be wrong with questions, the most serious first; a question may be in several rows"
+    heads = column_heads("sign", "#questions", "~what it means", "~what to do")
     return [PageTable(caption, heads, rows)] if rows else []
-
-
-_WORDS = ("what it means", "what to do", "question", "key", "remarks")
 
 
 def _filters(known: KnownQuestions) -> TableFilters:
@@ -186,20 +184,20 @@ def _filters(known: KnownQuestions) -> TableFilters:
 
 def _table(questions: Sequence[Question], known: KnownQuestions) -> PageTable:
     measured = known.signs.items is not None
-    names = ["#no.", "question", "key", "topic", "#accuracy"]
+    names = ["#no.", "~question", "~key", "topic", "#accuracy"]
     names += ["#difficulty", "#discrimination", "#information"] if measured else []
     caption = "Accuracy over all pipelines" + (
         "; information is averaged over the pipelines' abilities" if measured else ""
     )
     rows = tuple(_row(question, known, measured) for question in questions)
-    return PageTable(caption, column_heads(*names, "remarks", words=_WORDS), rows, sortable=True, headed=False)
+    return PageTable(caption, column_heads(*names, "~remarks"), rows, sortable=True, headed=False)
 
 
 def _row(question: Question, known: KnownQuestions, measured: bool) -> TableRow:
     place, share = known.numbers[question.id], known.signs.share_of(question)
     cells: list[TableCell | str] = [
         TableCell(f"{place}", f"{place}", f"#question-{place}", "number"),
-        text_cell(clipped(question.stem, LISTED_STEM), question.language),
+        question_cell(question, LISTED_STEM),
         text_cell(clipped(question.answer, 80), question.language),
         clipped(question.topic, 40),
         percent_cell(share),

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from examcore import IntervalEstimate, bootstrap_mean, mean_interval
+from examcore import INTERVAL_LEVEL, IntervalEstimate, bootstrap_mean, mean_interval
 from rag import OWN_FACETS
 
 FLOOR, CEILING = "closed book", "oracle"
@@ -20,8 +20,6 @@ _BOUNDS: Mapping[str, str] = {"closedbook": FLOOR, "closedb": FLOOR, "oracle": C
 _NOT_FACETS = frozenset({"student", "item", "score", "trials"})
 _DRAWS = 10_000
 """Bootstrap samples: the limits of a 95 % interval then vary by about 2 % of its width from seed to seed."""
-LEVEL = 0.90
-"""What intervals that hold together cover, as do all other intervals of gains."""
 DRAWS = 4000
 """Draws of the largest deviation: its 90 % quantile is then known to about one percent."""
 MEASURES = ("estimate", "low", "high", "z", "p_adjusted")
@@ -148,7 +146,7 @@ def simultaneous_means(
     extreme = np.abs(np.where(still, 0.0, away / error)).max(axis=1) / unknown_error
     z = np.where(still, 0.0, means / error)
     unknown = still & (np.abs(means) > 1e-12)
-    reach = np.where(unknown, np.nan, float(np.quantile(extreme, LEVEL)) * np.where(still, 0.0, error))
+    reach = np.where(unknown, np.nan, float(np.quantile(extreme, INTERVAL_LEVEL)) * np.where(still, 0.0, error))
     p = (1 + len(extreme) - np.searchsorted(np.sort(extreme), np.abs(z))) / (1 + len(extreme))
     table = pd.DataFrame(names, columns=list(named))
     table = table.assign(estimate=means, low=means - reach, high=means + reach, z=z, p_adjusted=p)

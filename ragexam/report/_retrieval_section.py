@@ -14,7 +14,6 @@ from irt.plots import records
 from rag import AnswerStore
 from ragexam._retrieval import PEOPLES_OVERLAP, RetrievalTable
 from ragexam.report._component_names import level_name
-from ragexam.report._fitted_model import INTERVAL
 from ragexam.report._page_parts import (
     PageSection,
     PageTable,
@@ -23,6 +22,7 @@ from ragexam.report._page_parts import (
     column_heads,
     number_cell,
     percent_cell,
+    points_cell,
     share_cell,
     table_row,
 )
@@ -94,7 +94,7 @@ def worth_of_source(scores: pd.DataFrame, answers: pd.DataFrame | None) -> Inter
     if not {0.0, 1.0} <= set(means.columns):
         return NOTHING
     gaps = (means[1.0] - means[0.0]).dropna().groupby("item").mean()
-    return bootstrap_mean(gaps.to_numpy(float), level=INTERVAL)
+    return bootstrap_mean(gaps.to_numpy(float))
 
 
 def _joined(scores: pd.DataFrame, answers: pd.DataFrame | None) -> pd.DataFrame | None:
@@ -134,13 +134,13 @@ def retrieval_section(
 def validity_sentences(validity: ValidityTable) -> list[str]:
     """How the exam's order of retrievers stands beside that of the users' own questions."""
     shares = (
-        f"Of their content words {percent(validity.overlap_people)} stand in the {validity.unit}s that answer them, of "
-        f"the exam's queries {percent(validity.overlap_exam)}."
+        f"{percent(validity.overlap_people)} of their content words are in the {validity.unit}s that answer them; of "
+        f"those of the exam's queries, {percent(validity.overlap_exam)}."
     )
     if not validity.n_people:
         return [
-            f"Your users' questions name no sources: the order of retrievers was not checked with them. {shares} The "
-            "table has what the exam says at their overlap, where differences are a line over it."
+            f"Your users' questions name no sources, so the order of retrievers was not checked with them. {shares} "
+            "The table shows what the exam says at their overlap, by a straight line through its differences."
         ]
     told = len([one for one in validity.differences if one.verdict != "untold"])
     agreed, silent, wrong = (validity.counted(name) for name in ("agreed", "silent", "contradicted"))
@@ -151,7 +151,7 @@ def validity_sentences(validity: ValidityTable) -> list[str]:
         else "they tell no two retrievers apart"
     )
     there = [f"{count} {name}" for name in CHECKED if (count := validity.counted(name, adjusted=True))]
-    adjusted = f" Read at their overlap, where differences are a line over it: {joined(there)}." if there else ""
+    adjusted = f" At their overlap, by a straight line through its differences: {joined(there)}." if there else ""
     return [f"Checked with {validity.n_people} questions of your users: {pairs}. {shares}{adjusted}"]
 
 
@@ -159,7 +159,7 @@ def _validity_table(validity: ValidityTable) -> PageTable:
     rows = [
         table_row(
             f"{level_name(_FACET, one.first)} minus {level_name(_FACET, one.second)}",
-            *(number_cell(_lead(part), part.estimate) for part in (one.people, one.exam, one.gap, one.adjusted)),
+            *map(points_cell, (one.people, one.exam, one.gap, one.adjusted)),
             VERDICTS[one.verdict] if validity.n_people else "–",
         )
         for one in validity.differences
@@ -172,10 +172,6 @@ def _validity_table(validity: ValidityTable) -> PageTable:
     return PageTable(caption, heads, tuple(rows), sortable=True)
 
 
-def _lead(found: IntervalEstimate) -> str:
-    return points(found) if math.isfinite(found.estimate) else "–"
-
-
 def _asked(retrieval: RetrievalTable) -> list[str]:
     """What retrievers searched for, and how much of it stands in the passages."""
     if not retrieval.kinds or math.isnan(retrieval.overlap[retrieval.main]):
@@ -184,7 +180,7 @@ def _asked(retrieval: RetrievalTable) -> list[str]:
     share = retrieval.overlap[retrieval.main]
     low, high = (percent(one) for one in PEOPLES_OVERLAP)
     return [
-        f"Retrievers searched for {words}: {percent(share)} of their content words stand in the passage, on average "
+        f"Retrievers searched for {words}: {percent(share)} of their content words are in the passage, on average "
         f"(of questions that people ask, {low} to {high})."
     ]
 
@@ -207,7 +203,7 @@ def _sentences(found: pd.DataFrame, worth: IntervalEstimate) -> list[str]:
     if not found.empty:
         lines.append(
             "Read means that the passage the question was written from was among those given to the model. Another "
-            "passage may say the same: then an answer without the source can be right all the same."
+            "passage may say the same, so an answer without the source can still be right."
         )
     if math.isfinite(worth.estimate):
         lines.append(

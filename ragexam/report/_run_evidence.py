@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -19,6 +19,8 @@ from ragexam.report._pruning import PruningRecord, pruning_record
 from ragexam.report._response_scores import bound_of, read_scores
 from ragexam.report._retrieval_section import read_answers
 from ragexam.validity import ValidityTable
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,18 @@ def read_evidence(run: Path) -> RunEvidence:
         n_chunks=_count_lines(folder.chunks),
         missing=tuple(sentence for sentence, is_absent in absent.items() if is_absent),
         answers=answers,
-        retrieval=_retrieval(folder.retrieval, searched_questions(questions, dropped)),
-        validity=_validity(folder.validity),
+        retrieval=_made(
+            folder.retrieval,
+            lambda: read_retrieval(folder.retrieval, searched_questions(questions, dropped)),
+            NO_RETRIEVAL,
+            "retriever,measure,estimate,low,high,questions",
+        ),
+        validity=_made(
+            folder.validity,
+            lambda: ValidityTable.of(json.loads(read_text(folder.validity))),
+            None,
+            "what ragexam run writes there",
+        ),
         free_text=read_free_text(folder, questions),
     )
 
@@ -126,24 +138,14 @@ def renamed_bounds(value: object) -> dict[str, str]:
     return {name: kind for one in value for name, kind in renamed_bounds(one).items()}
 
 
-def _retrieval(path: Path, questions: Sequence[Question]) -> RetrievalTable:
-    """The measures of `retrieval.csv`; empty where the run has none."""
+def _made(path: Path, read: Callable[[], Made], otherwise: Made, wanted: str) -> Made:
+    """What a file of a run holds, `otherwise` where there is none; `ValueError` in one line for a damaged one."""
     if not path.is_file():
-        return NO_RETRIEVAL
+        return otherwise
     try:
-        return read_retrieval(path, questions)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: {error!s}; wanted retriever,measure,estimate,low,high,questions") from None
-
-
-def _validity(path: Path) -> ValidityTable | None:
-    """The exam beside the users' own questions; None where the run was given none."""
-    if not path.is_file():
-        return None
-    try:
-        return ValidityTable.of(json.loads(read_text(path)))
+        return read()
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: {error!s}; wanted what ragexam run writes there") from None
+        raise ValueError(f"{path}: {error!s}; wanted {wanted}") from None
 
 
 def _check_same_exam(folder: RunFolder, questions: tuple[Question, ...], scores: pd.DataFrame) -> None:

@@ -87,7 +87,7 @@ def trust_section(evidence: RunEvidence, levels: pd.DataFrame | None) -> PageSec
     ]
     ranked = sorted(checks, key=lambda check: (BAD, LOOK, FINE).index(check.state))
     rows = tuple(table_row(one.name, one.state, text_cell(one.found), text_cell(one.meaning)) for one in ranked)
-    heads = column_heads("check", "state", "found", "what it means", words=("found", "what it means"))
+    heads = column_heads("check", "state", "~found", "~what it means")
     table = PageTable("What was checked, and what it means", heads, rows)
     return PageSection([head, *lines, *model.fit.notes], model.fit.warnings, (table,), facts=facts)
 
@@ -172,8 +172,8 @@ def _components(levels: pd.DataFrame | None) -> Iterator[TrustCheck]:
         not missed,
         f"largest miss: {worst}",
         "Accuracies by component are where the model expects them.",
-        "A component's ability does not say what its accuracy says: the model's questions fit another component "
-        "better. Go by accuracy for these.",
+        "Ability and accuracy disagree about some components, because the model's questions fit others better. Go by "
+        "accuracy for these.",
     )
 
 

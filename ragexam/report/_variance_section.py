@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from examcore import Question
-from examcore.page import chance, clipped, joined, percent, plain_number, signed
+from examcore.page import chance, joined, percent, plain_number, signed
 from irt import DStudy, Fit
 from irt.plots import records
 from ragexam.report._component_names import facet_name, facet_plural, level_name
@@ -20,9 +20,9 @@ from ragexam.report._page_parts import (
     TableCell,
     column_heads,
     number_cell,
+    question_cell,
     share_cell,
     table_row,
-    text_cell,
 )
 from ragexam.report._questions_section import LISTED
 from ragexam.report._response_scores import row_interval
@@ -117,7 +117,11 @@ def _level_questions(model: FittedModel, questions: Sequence[Question]) -> PageT
 
     Levels of whose effects neither is larger than its standard deviation are left out.
     """
-    cells = {question.id: _question_cell(question, place) for place, question in enumerate(questions, start=1)}
+    # Linked to the card of the question where the page has one.
+    cells = {
+        question.id: replace(question_cell(question, _STEM), link=f"#question-{place}" if place <= LISTED else "")
+        for place, question in enumerate(questions, start=1)
+    }
     rows = []
     for draws in model.draws:
         if draws.facet in model.fit.design.item_facets:
@@ -127,20 +131,12 @@ def _level_questions(model: FittedModel, questions: Sequence[Question]) -> PageT
                 if any(abs(row["effect"]) > row["sd"] for row in ends):
                     found = [cell for row in ends for cell in (cells[row["item"]], _effect(row))]
                     rows.append(table_row(facet_name(draws.facet), level_name(draws.facet, shown), *found))
-    heads = column_heads(
-        "component", "level", "for it", "#effect", "against it", "#effect", words=("for it", "against it")
-    )
+    heads = column_heads("component", "level", "~for it", "#effect", "~against it", "#effect")
     caption = (
         "The question that speaks for each level most, and the one against it: effects beyond ability in logits, "
         "shrunk towards 0, with standard deviations"
     )
     return PageTable(caption, heads, tuple(rows))
-
-
-def _question_cell(question: Question, place: int) -> TableCell:
-    """The stem, linked to the card of the question where the page has one."""
-    cell = text_cell(clipped(question.stem, _STEM), question.language)
-    return replace(cell, link=f"#question-{place}" if place <= LISTED else "")
 
 
 def _effect(row: Mapping[Any, Any]) -> TableCell:

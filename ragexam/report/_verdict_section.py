@@ -25,10 +25,10 @@ _ALLOWANCE = (
 
 
 UNCHECKED = (
-    "What is said of retrievers was not checked with questions of your users. Beside questions that people asked, "
-    "exams like this were off in BM25 minus dense retrieval by +.06 [.00, .12], +.04 [−.02, .09] and −.12 [−.19, "
-    "−.05] of nDCG (StackExchange, MT-RAG, COVID-QA): the more of the passages' words people share, the better for "
-    "BM25. To check: ragexam validity RUN questions.jsonl, or users in the configuration."
+    "The order of retrievers was not checked with questions of your users. Compared with questions that people asked, "
+    "exams like this one were off in BM25 minus dense retrieval by +.06 [.00, .12], +.04 [−.02, .09] and −.12 [−.19, "
+    "−.05] of nDCG (StackExchange, MT-RAG, COVID-QA): the more of the passages' words people use, the better BM25 "
+    "does. To check: ragexam validity RUN questions.jsonl, or users in the configuration."
 )
 """Measured by `benchmarks/external_validity.py` (RESULTS.md, External validity)."""
 
@@ -84,9 +84,10 @@ def verdict_warnings(found: RunFindings) -> list[str]:
     if found.own_words and any(facet_name(one.facet) == "retriever" for one in found.verdicts):
         low, high = (percent(one) for one in PEOPLES_OVERLAP)
         lines.append(
-            f"Of the words that retrievers searched for, {percent(found.overlap)} stand in the passages (of questions "
-            f"that people ask, {low} to {high}): what is said of retrievers holds for questions in the passages' own "
-            "words. Write the exam anew, or check it with your users' questions: ragexam validity RUN questions.jsonl."
+            f"{percent(found.overlap)} of the words that retrievers searched for are in the passages (of the words of "
+            f"people's questions, {low} to {high}), so the results on retrievers hold for questions in the passages' "
+            "own words. Write a new exam, or check this one with your users' questions: ragexam validity RUN "
+            "questions.jsonl."
         )
     elif (evidence.validity is None or not evidence.validity.n_people) and any(
         "wording" in one.metadata for one in evidence.questions
@@ -95,8 +96,8 @@ def verdict_warnings(found: RunFindings) -> list[str]:
         lines += [UNCHECKED] if compared else []
     if evidence.validity is not None and (wrong := evidence.validity.counted("contradicted")):
         lines.append(
-            f"The questions of your users contradict the exam on {counted(wrong, 'pair')} of retrievers that they tell "
-            "apart: believe them, not the exam."
+            f"Your users' questions contradict the exam on {counted(wrong, 'pair')} of retrievers that they tell "
+            "apart: trust them, not the exam."
         )
     lines += _role_warnings(evidence)
     if math.isfinite(found.value_of_passages.estimate) and not found.value_of_passages.low > 0:

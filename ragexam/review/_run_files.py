@@ -34,7 +34,9 @@ class RunFiles:
     def check_unchanged(self) -> None:
         """Refuse to go on when the exam was rewritten: decisions would be about questions that no longer exist."""
         if self._stamped() != self._stamps:
-            raise ValueError(f"{self.folder.exam}: changed since it was read; start ragexam view again")
+            raise ValueError(
+                f"{self.folder.exam}: changed since it was read; wanted the exam as it was (start ragexam view again)"
+            )
 
     def _stamped(self) -> list[tuple[int, int]]:
         found = [path.stat() for path in (self.folder.exam, self.folder.dropped) if path.exists()]

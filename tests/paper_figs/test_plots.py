@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findSystemFonts, fontManager
 
 from irt import plots
+from irt.plots._fonts import font_families
 
 THETA = np.linspace(-3, 3, 31)
 HOSTILE = "$x_2$ <script> & a name that is much too long for a label"
@@ -128,6 +130,15 @@ def test_names_in_chinese_and_japanese_are_drawn_where_a_font_is_installed(name:
         plots.grouped_information(ax, groups({name: 12}))
         plots.save(figure, tmp_path / "figure")  # a missing glyph would warn, and warnings are errors
     assert not (tmp_path / "figure.names.csv").exists()
+
+
+def test_fonts_installed_since_matplotlib_listed_them_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    fonts = sorted(findSystemFonts())
+    if not fonts:
+        pytest.skip("needs a font of the system")
+    monkeypatch.setattr(fontManager, "ttflist", [one for one in fontManager.ttflist if one.fname != fonts[0]])
+    font_families()
+    assert fonts[0] in {one.fname for one in fontManager.ttflist}
 
 
 def test_names_in_arabic_are_drawn(tmp_path: Path) -> None:

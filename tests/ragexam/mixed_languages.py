@@ -35,9 +35,11 @@ GERMAN = {
 }
 
 
-def mixed_run(folder: Path, *, questions: int = 12, models: tuple[str, ...] = ("small", "large")) -> Path:
+def mixed_run(
+    folder: Path, *, questions: int = 12, models: tuple[str, ...] = ("small", "large"), answers_seed: int = 0
+) -> Path:
     """A run folder that was sat: its questions are in Arabic, Japanese, German and English by turns."""
-    write_run(folder, questions=questions, llms=dict.fromkeys(models, 0.2), hostile=False)
+    write_run(folder, questions=questions, llms=dict.fromkeys(models, 0.2), hostile=False, answers_seed=answers_seed)
     path = folder / "exam.jsonl"
     exam = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     for number, record in enumerate(exam):

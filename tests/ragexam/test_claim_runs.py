@@ -18,7 +18,7 @@ from ragexam._config import GridSettings
 from ragexam._run import HERE as THIS_PROCESS
 from ragexam._run import run_sitting
 from ragexam.report import _claim_scores
-from ragexam.report._claimed_answers import ClaimedAnswer, passage_texts
+from ragexam.report._claimed_answers import FreeTextAnswer, passage_texts
 from tests.command_line import ragexam_here, run_here
 from tests.rag.faulty_server import Body, Say, Server, chat, serving
 
@@ -124,7 +124,7 @@ def test_a_judge_that_always_says_the_same_is_warned_of(
         sat(server, exam, tmp_path / "out")
     assert "hardly tells claims apart" not in told("answers", tmp_path / "out")[1]  # ten decisions are too few
     monkeypatch.setattr(_claim_scores, "FEWEST_DECIDED", 10)
-    assert f"It said {said} of 10 of them: such a judge hardly tells" in told("answers", tmp_path / "out")[1]
+    assert f"It said {said} for 10 of them: such a judge hardly tells" in told("answers", tmp_path / "out")[1]
 
 
 def test_another_judge_takes_the_place_of_the_first(exam: Path, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_source_in_a_script_without_spaces_has_claims() -> None:
         "q", "火车什么时候到达？", ("中午", "晚上"), 0, context=f"{train}{colour}好。", metadata={"language": "zh"}
     )
     given = passage_texts((colour, "c1"), {}, "zh")
-    answer = ClaimedAnswer("box", asked, f"{train}[1]", False, (colour, "c1"), given)
+    answer = FreeTextAnswer("box", asked, f"{train}[1]", 0, (colour, "c1"), given)
     assert given == (colour, None)
     assert answer.source == [train, colour]
     assert [one.cites for one in answer.claims] == [(0,)]

@@ -248,8 +248,8 @@ def test_what_cannot_be_done_is_refused_before_anything_is(exam: Path, tmp_path:
     message = "taxonomy depth: has no words or wordings to label by; wanted --model"
     assert refused(str(exam), "--taxonomy", str(own)) == message
     assert refused(str(exam), "--only", "blom").startswith("--only blom: no such taxonomy; wanted some of bloom, ")
-    assert refused(str(exam), "--encoder", "x") == "--encoder x: wanted --clusters with it"
-    assert refused(str(exam), "--replies", "x") == "--replies x: wanted --model with it"
+    assert refused(str(exam), "--encoder", "x") == "--encoder x: found without --clusters; wanted both"
+    assert refused(str(exam), "--replies", "x") == "--replies x: found without --model; wanted both"
     assert refused(str(exam), "--taxonomy", str(own), "--taxonomy", str(own)).endswith("; wanted different names")
     assert "no such file" in refused(str(tmp_path / "none.jsonl"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["exam.jsonl", "own.yaml"]

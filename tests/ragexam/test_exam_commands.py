@@ -150,7 +150,7 @@ def test_a_run_of_an_earlier_release_goes_on(run: Path, tmp_path: Path) -> None:
     progress = Progress(quiet=True)
     assert Steps.of(RunFolder(tmp_path), config, progress).record.content["statistics"] == content["statistics"]
     other = ExamConfig.model_validate({**record(run)["configuration"], "run": str(tmp_path), "seed": 4})
-    with pytest.raises(ValueError, match=r"this folder holds another exam \(seed: stored 3, now 4\)"):
+    with pytest.raises(ValueError, match=r"holds another exam \(seed: stored 3, now 4\)"):
         Steps.of(RunFolder(tmp_path), other, progress)
 
 

@@ -17,8 +17,9 @@ import yaml
 
 from examcore import Exam, write_exam
 from irt._reading import read_responses
-from rag import Answer, AnswerStore, Pipeline
+from rag import Answer, AnswerStore, ExamPrompts, Pipeline
 from ragexam.exchange import export_exam
+from ragexam.exchange._formats import answered, exported_fields
 from tests.command_line import ragexam_here as ragexam
 from tests.ragexam.exported import hostile_exam, sample, write_samples, write_source
 
@@ -194,3 +195,11 @@ def test_the_commands_of_the_page_run_in_their_order(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert len(done.stdout.splitlines()) == students + 1
     assert "gpt-4o+closed-book+icl0" in done.stdout
+
+
+def test_an_answer_of_a_grid_that_crosses_ways_of_answering_comes_back_to_its_pipeline() -> None:
+    exam, *_ = hostile_exam()
+    one = exam.questions[0]
+    gone_out = exported_fields(exam, ExamPrompts("bm25", {}, factors={"answers": "likelihood"}))
+    pipeline = Pipeline("model", "bm25", answers="likelihood")
+    assert answered("log", gone_out, one.id, exam, "org/model") == (pipeline, one)

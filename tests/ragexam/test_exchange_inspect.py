@@ -17,6 +17,7 @@ import pytest
 import zstandard
 
 from examcore import Exam, Question, write_exam
+from examcore.console import jsonable
 from ragexam.exchange import export_exam
 from ragexam.exchange._inspect_tasks import read_log_file
 from ragexam.exchange._reading import import_answers
@@ -63,7 +64,7 @@ def test_inspect_runs_the_task_and_its_logs_become_responses(tmp_path: Path) -> 
     first = sum(question.key == 0 for question in exam.questions)
     second = sum(question.key == 1 for question in exam.questions)
     assert first != second
-    assert found.record()["students"] == {
+    assert jsonable(found)["students"] == {
         "reader+closed-book+icl0": {"asked": 6, "right": second, "trials": 6},
         "reader+oracle+icl0": {"asked": 6, "right": 3 * first, "trials": 18},
     }
@@ -132,7 +133,7 @@ def test_epochs_are_trials(tmp_path: Path, exam: Exam) -> None:
         ({"metadata": {"exam": "x", "retriever": "oracle", "icl": 0}}, 'answers exam "x"; wanted exam [0-9a-f]{16}$'),
         ({"metadata": "text"}, "no exam, retriever and icl; wanted an answer to what ragexam exported"),
         ({"metadata": None}, "no exam, retriever and icl; wanted an answer to what ragexam exported"),
-        ({"id": "other"}, r"log.json: sample \"other\": not asked in exam [0-9a-f]{16}; wanted one of its questions"),
+        ({"id": "other"}, r"log.json: sample \"other\": question \"other\"; wanted one of exam [0-9a-f]{16}"),
         ({"target": "Z"}, 'target is "Z"; wanted A, the exam\'s key'),
         ({"scores": {"choice": {"value": "P"}}}, "score of 'choice' is \"P\"; wanted C, I or N"),
         ({"scores": {"choice": "C"}}, "score of 'choice' is null; wanted C, I or N"),

@@ -38,6 +38,13 @@ def test_what_is_known_of_questions_is_looked_up_by_name() -> None:
         values_of(QUESTIONS, ["colour"], "stem")
 
 
+def test_lengths_of_users_questions_leave_out_the_function_words_of_their_language() -> None:
+    text = "Der Hafenmeister zählt die Kisten der Schiffe."
+    chunk = Chunk("c", "d", text, 0, len(text), language="de")
+    mix = values_of_users([UserQuestion("u", "Was zählt der Hafenmeister?", passages=("c",))], [chunk])
+    assert mix == {"overlap": [1.0], "length": [2.0]}
+
+
 def test_overlaps_and_lengths_are_known_of_users_questions(tmp_path: Path) -> None:
     chunks = [
         Chunk("c1", "d1", "An open port lets mail in.", 0, 26),

@@ -7,10 +7,10 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 import irt
-from examcore import Question, RunFolder, write_exam
+from examcore import Exam, Question, RunFolder
 from rag import grid_of, write_responses
 from ragexam._config import Config, GridSettings, RunFitSettings, RunPruneSettings
-from ragexam._measure import fitted, n_choices, run_data, topics
+from ragexam._measure import fitted, n_choices, run_data
 from ragexam._settings import check
 
 
@@ -52,12 +52,9 @@ def test_every_option_of_a_fit_can_be_set_for_a_run_but_those_that_the_run_sets(
         check("run.yaml", {**content, "fit": {"chian": 3}}, Config)
 
 
-def test_choices_and_topics_are_those_of_the_exam(tmp_path: Path) -> None:
-    path = tmp_path / "exam.jsonl"
-    questions = [Question("q1", "Which?", ("a", "b", "c"), 0, topic="law"), Question("q2", "What?", ("a", "b"), 1)]
-    write_exam(path, questions)
-    assert n_choices(path) == {"q1": 3, "q2": 2}
-    assert topics(path) == {"q1": "law", "q2": ""}
+def test_choices_are_those_of_the_exam() -> None:
+    exam = Exam((Question("q1", "Which?", ("a", "b", "c"), 0), Question("q2", "What?", ("a", "b"), 1)))
+    assert n_choices(exam) == {"q1": 3, "q2": 2}
 
 
 def test_one_number_of_passages_is_a_setting_and_several_are_a_factor() -> None:

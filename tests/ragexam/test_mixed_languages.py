@@ -9,8 +9,10 @@ import pytest
 from ragexam._config import ExamConfig
 from ragexam._exam_table import exam_table
 from ragexam.report import analyse_run
+from ragexam.report._component_names import level_name
 from ragexam.report._page import render
 from ragexam.report._question_groupings import FORM
+from ragexam.report.comparison import write_comparison
 from ragexam.review import BlindAudit, ExamEditor
 from ragexam.review._marked_passage import pieces
 from tests.command_line import ragexam_here
@@ -46,6 +48,19 @@ def test_texts_in_the_report_carry_their_language_and_direction(html: str) -> No
         assert seen.count((tag, "ar", "rtl")) == each
         for code in ("ja", "de", "en"):
             assert seen.count((tag, code, "auto")) == each
+
+
+def test_cards_of_a_comparison_carry_the_language_and_direction_of_their_question(run: Path, tmp_path: Path) -> None:
+    other = mixed_run(tmp_path / "other", answers_seed=1)
+    seen = [(tag, given.get("dir")) for tag, given in Seen(write_comparison(run, other).path.read_text()).elements]
+    assert seen.count(("ol", "rtl")) == seen.count(("blockquote", "rtl")) > 0
+
+
+def test_a_name_read_from_right_to_left_does_not_reorder_the_numbers_behind_it(html: str) -> None:
+    assert level_name("llm", "small") == "small"
+    assert level_name("llm", "نموذج") == "\u2068نموذج\u2069"
+    assert "\u2068الميناء\u2069 (3)" in html
+    assert "港 (3)" in html
 
 
 def test_texts_in_any_language_are_escaped(html: str) -> None:

@@ -187,7 +187,7 @@ def test_a_folder_of_another_exam_is_refused_and_left_intact(finished: Path, tmp
     before = results(run)
     done = ragexam("run", str(write_config(tmp_path)), "--set", "exam.per_chunk=3")
     assert done.returncode == 2
-    assert "this folder holds another exam (exam.per_chunk: stored 2, now 3)" in done.stderr
+    assert "holds another exam (exam.per_chunk: stored 2, now 3)" in done.stderr
     assert results(run) == before
 
 
@@ -298,7 +298,7 @@ def test_a_reviewed_exam_is_sat_in_a_folder_of_its_own(finished: Path, tmp_path:
     grid.write_text('llms: ["python:examinees:careful"]\nretrievers: [bm25, oracle]\nshots: [1]\n')
     refused = ragexam("sit", str(run / "reviewed.jsonl"), "--pipelines", str(grid), "--out", str(run))
     assert refused.returncode == 2
-    assert f"wanted {reviewed.hash}; choose another --out" in refused.stderr
+    assert f"wanted {reviewed.hash}, or another --out" in refused.stderr
     sat = ragexam("sit", str(run / "reviewed.jsonl"), "--pipelines", str(grid), "--out", str(tmp_path / "again"))
     assert sat.returncode == 0, sat.stderr
     rows = (tmp_path / "again" / "responses.csv").read_text().splitlines()[1:]

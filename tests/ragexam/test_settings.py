@@ -85,7 +85,7 @@ def test_aliases_of_aliases_are_refused_at_once(tmp_path: Path) -> None:
             ValueError, match=r"config\.yaml:6: found aliases that stand for more than 100,000 values; wan"
         ):
             read(write(tmp_path, text), Outer)
-    with pytest.raises(ValueError, match=r"--set names=\{a0.* is not YAML; quote it"):
+    with pytest.raises(ValueError, match=r"--set names=\{a0.* is not YAML; wanted it in quotes"):
         read(write(tmp_path, "name: x\n"), Outer, ["names={" + bomb.replace("\n", ", ") + "}"])
     assert time.monotonic() - began < 1
 

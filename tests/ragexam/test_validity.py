@@ -124,18 +124,18 @@ def test_the_trend_over_overlap_is_a_line_in_which_every_question_counts_once() 
     lead = 0.4 * overlaps - 0.3 + rng.normal(0, 0.1, 40)
     found = OverlapTrend(np.array([lead, np.zeros(40)]), overlaps, asked)
     slope, start = np.polyfit(overlaps, lead, 1)
-    assert found.slope(0, 1, 0.9).estimate == pytest.approx(slope / 10)
-    at = found.difference(0, 1, 0.9, 0.9)
+    assert found.slope(0, 1).estimate == pytest.approx(slope / 10)
+    at = found.difference(0, 1, 0.9)
     assert at.estimate == pytest.approx(start + 0.9 * slope)
     assert at.low < 0.4 * 0.9 - 0.3 < at.high
-    assert found.difference(1, 0, 0.9, 0.9).estimate == pytest.approx(-at.estimate)
+    assert found.difference(1, 0, 0.9).estimate == pytest.approx(-at.estimate)
     # A question that has a query twice counts as one that has it once.
     twice = OverlapTrend(
         np.array([[*lead, lead[0]], np.zeros(41)]), np.append(overlaps, overlaps[0]), [*asked, asked[0]]
     )
-    assert twice.slope(0, 1, 0.9).estimate == pytest.approx(slope / 10)
+    assert twice.slope(0, 1).estimate == pytest.approx(slope / 10)
     level = OverlapTrend(np.array([lead, np.zeros(40)]), np.full(40, 0.7), asked)
-    assert np.isnan(level.difference(0, 1, 0.9, 0.9).estimate)
+    assert np.isnan(level.difference(0, 1, 0.9).estimate)
 
 
 def test_intervals_at_another_overlap_hold_the_truth() -> None:
@@ -144,7 +144,7 @@ def test_intervals_at_another_overlap_hold_the_truth() -> None:
         rng = np.random.default_rng(seed)
         overlaps = rng.uniform(0.4, 1, 60)
         values = rng.random((2, 60)) < np.array([0.2 + 0.6 * overlaps, np.full(60, 0.6)])
-        found = OverlapTrend(values.astype(float), overlaps, [str(n) for n in range(60)]).difference(0, 1, 0.5, 0.9)
+        found = OverlapTrend(values.astype(float), overlaps, [str(n) for n in range(60)]).difference(0, 1, 0.5)
         held += found.low <= 0.5 - 0.6 <= found.high
     assert 82 <= held <= 97
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from examcore.page import chance, clipped, joined, p_value, plain_number, points, signed
+from examcore import INTERVAL_LEVEL
+from examcore.page import chance, clipped, isolated, joined, p_value, plain_number, points, signed
 from irt.plots import records
 from ragexam.report._component_names import facet_name, facet_plural, level_name
 from ragexam.report._component_verdicts import FacetVerdict
@@ -25,7 +26,7 @@ from ragexam.report._page_parts import (
     table_row,
     text_cell,
 )
-from ragexam.report._response_scores import LEVEL, facets_of, levels_of, row_interval
+from ragexam.report._response_scores import facets_of, levels_of, row_interval
 from ragexam.report._run_findings import find_all
 from ragexam.report.comparison._changes import AbilityChanges, AccuracyChanges, PairedRuns
 
@@ -59,7 +60,7 @@ def _overall(both: PairedRuns, accuracy: AccuracyChanges | None) -> str:
 def _clearest(accuracy: AccuracyChanges | None) -> list[str]:
     if accuracy is None or accuracy.identical:
         return []
-    levels = accuracy.levels[accuracy.levels["p_adjusted"] <= 1 - LEVEL]
+    levels = accuracy.levels[accuracy.levels["p_adjusted"] <= 1 - INTERVAL_LEVEL]
     if levels.empty:
         return ["No component changed clearly, all levels tested together."]
     told = [
@@ -75,13 +76,13 @@ def accuracy_section(both: PairedRuns, accuracy: AccuracyChanges | None) -> Page
     """Changes of accuracy by component and by pipeline."""
     if accuracy is None:
         return PageSection(("Needs pipelines that answered the same questions in both runs.",))
-    clear = int((accuracy.pipelines["p_adjusted"] <= 1 - LEVEL).sum())
+    clear = int((accuracy.pipelines["p_adjusted"] <= 1 - INTERVAL_LEVEL).sum())
     lines = [
         "Accuracy in B minus accuracy in A, paired question by question; intervals (90\u00a0%) and p hold for all "
         f"rows of a table at once. {clear} of {len(both.pipelines)} pipelines changed clearly."
     ]
     if accuracy.left_out:
-        lines.append(f"{accuracy.left_out} common questions were left out, because somebody did not answer them.")
+        lines.append(f"{accuracy.left_out} common questions were left out, because some pipeline did not answer them.")
     shown = accuracy.pipelines.head(SHOWN)
     more = f", the {SHOWN} clearest of {len(both.pipelines)}" if len(shown) < len(accuracy.pipelines) else ""
     captions = {
@@ -108,8 +109,8 @@ def ability_section(ability: AbilityChanges | str) -> PageSection:
         lines.append(f"{len(line.dropped)} questions drifted and were left out of the line.")
     if line.scatter > 1:
         lines.append(
-            f"Difficulties miss the line by {plain_number(line.scatter, 1)} times their error; "
-            "its interval is wider by that."
+            f"Difficulties scatter around the line by {plain_number(line.scatter, 1)} times their error; its interval "
+            "is wider by that factor."
         )
     lines.append("Intervals (90\u00a0%) take the two fits as independent.")
     leads = (
@@ -170,7 +171,7 @@ def not_compared(both: PairedRuns, accuracy: AccuracyChanges | None) -> list[str
 
 
 def _some(names: list[str]) -> str:
-    shown = ", ".join(clipped(name, 60) for name in names[:3])
+    shown = ", ".join(isolated(clipped(name, 60)) for name in names[:3])
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
@@ -186,8 +187,8 @@ def _verdict_table(both: PairedRuns) -> PageTable:
         for facet in {**found[0], **found[1]}
     )
     caption = "What each run by itself says is best, with the probability of being best among what it tried"
-    names = ("component", f"in A: {both.name_a}", f"in B: {both.name_b}", "together")
-    return PageTable(caption, column_heads(*names, words=names[1:]), rows)
+    heads = column_heads("component", f"~in A: {both.name_a}", f"~in B: {both.name_b}", "~together")
+    return PageTable(caption, heads, rows)
 
 
 def _best(verdict: FacetVerdict | None) -> str:
@@ -209,7 +210,7 @@ def _moved(verdicts: list[FacetVerdict]) -> str:
 
 def _accuracy_cells(row: Mapping[Any, Any], reach: float) -> list[TableCell]:
     change, p = row_interval(row), row["p_adjusted"]
-    verdict = ("better" if change.estimate > 0 else "worse") if p <= 1 - LEVEL else "no clear change"
+    verdict = ("better" if change.estimate > 0 else "worse") if p <= 1 - INTERVAL_LEVEL else "no clear change"
     return [
         percent_cell(row["before"]),
         percent_cell(row["after"]),

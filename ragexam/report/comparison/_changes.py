@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from examcore import IntervalEstimate, Question, bootstrap_mean
+from examcore import INTERVAL_LEVEL, IntervalEstimate, Question, bootstrap_mean
 from irt import Link, link
-from ragexam.report._fitted_model import INTERVAL, FittedModel, LevelDraws
+from ragexam.report._fitted_model import FittedModel, LevelDraws
 from ragexam.report._response_scores import MEASURES, bound_of, facets_of, levels_of, pipelines_of, simultaneous_means
 from ragexam.report._run_evidence import RunEvidence, read_evidence
 
@@ -82,7 +82,7 @@ def _names(run_a: Path, run_b: Path) -> tuple[str, str]:
     raise ValueError(f"{run_b}: the same folder as {run_a}; wanted two runs")
 
 
-REACH = float(ndtri((1 + INTERVAL) / 2))
+REACH = float(ndtri((1 + INTERVAL_LEVEL) / 2))
 """Standard errors from the middle of an interval to its end."""
 
 
@@ -120,7 +120,7 @@ def accuracy_changes(pair: PairedRuns) -> AccuracyChanges | None:
     before, after = before[answered], after[answered]
     gaps = (after - before).to_numpy(float)
     return AccuracyChanges(
-        overall=bootstrap_mean(gaps.mean(axis=1), level=INTERVAL),
+        overall=bootstrap_mean(gaps.mean(axis=1)),
         pipelines=_by_pipeline(before, after),
         levels=_by_level(pair, before, after),
         questions=_by_question(before, after),
@@ -209,7 +209,7 @@ def _leads(pair: PairedRuns, a: FittedModel, b: FittedModel, found: Link) -> pd.
         if not set(common) <= set(first[facet].levels) & set(second[facet].levels):
             continue
         change = _grown(first[facet], second[facet], common, found)
-        low, high = np.quantile(change, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2], axis=0)
+        low, high = np.quantile(change, [(1 - INTERVAL_LEVEL) / 2, (1 + INTERVAL_LEVEL) / 2], axis=0)
         rows += [(facet, *row) for row in zip(common, change.mean(axis=0), low, high, strict=True)]
     return pd.DataFrame(rows, columns=["facet", "level", "estimate", "low", "high"])
 

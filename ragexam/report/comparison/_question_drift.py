@@ -16,8 +16,8 @@ from ragexam.report._page_parts import (
     number_cell,
     percent_cell,
     points_cell,
+    question_cell,
     table_row,
-    text_cell,
 )
 from ragexam.report._question_cards import HEADING, PASSAGE, card_choices
 from ragexam.report._questions_section import LISTED_STEM
@@ -49,8 +49,8 @@ def drift_section(both: PairedRuns, accuracy: AccuracyChanges | None, ability: A
         rows = records(most)
         changed = int((accuracy.questions["estimate"] != 0).sum())
         lines.append(
-            f"{changed} of {accuracy.n_questions} questions were answered rightly by more or fewer pipelines than "
-            "before; single questions change by chance, so read these as places to look."
+            f"More or fewer pipelines than before got {changed} of {accuracy.n_questions} questions right; single "
+            "questions change by chance, so take these as places to look."
         )
         shown += [row["item"] for row in rows if row["item"] not in shown]
         tables.append(_change_table(rows, known, len(both.pipelines)))
@@ -66,24 +66,21 @@ def _drift_table(rows: Sequence[Mapping[Any, Any]], known: Mapping[str, Question
     )
     lines = tuple(
         table_row(
-            text_cell(clipped(known[row["item"]].stem, LISTED_STEM), known[row["item"]].language),
-            points_cell(_shift(row["share_shift"], REACH * row["share_shift_sd"])),
+            question_cell(known[row["item"]], LISTED_STEM),
+            points_cell(IntervalEstimate(shift, shift - reach, shift + reach)),
             *(number_cell(signed(row[name], 1), row[name]) for name in ("z", "z_discrimination")),
         )
         for row in rows
+        for shift, reach in ((row["share_shift"], REACH * row["share_shift_sd"]),)
     )
-    names = ("question", "#shift of the share right", "#z of it", "#z of discrimination")
-    return PageTable(caption, column_heads(*names, words=("question",)), lines, sortable=True, headed=False)
-
-
-def _shift(centre: float, reach: float) -> IntervalEstimate:
-    return IntervalEstimate(centre, centre - reach, centre + reach)
+    names = ("~question", "#shift of the share right", "#z of it", "#z of discrimination")
+    return PageTable(caption, column_heads(*names), lines, sortable=True, headed=False)
 
 
 def _change_table(rows: Sequence[Mapping[Any, Any]], known: Mapping[str, Question], pipelines: int) -> PageTable:
     lines = tuple(
         table_row(
-            text_cell(clipped(known[row["item"]].stem, LISTED_STEM), known[row["item"]].language),
+            question_cell(known[row["item"]], LISTED_STEM),
             percent_cell(row["before"]),
             percent_cell(row["after"]),
             number_cell(f"{signed(100 * row['estimate'], 0)} points", row["estimate"]),
@@ -91,7 +88,7 @@ def _change_table(rows: Sequence[Mapping[Any, Any]], known: Mapping[str, Questio
         for row in rows
     )
     caption = f"Questions whose share right changed most, over the {pipelines} pipelines that both runs tried"
-    heads = column_heads("question", "#in A", "#in B", "#change", words=("question",))
+    heads = column_heads("~question", "#in A", "#in B", "#change")
     return PageTable(caption, heads, lines, sortable=True, headed=False)
 
 

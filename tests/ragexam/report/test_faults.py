@@ -104,7 +104,7 @@ def test_an_exam_too_long_for_a_page_says_how_much_is_shown() -> None:
     assert len(cards) == LISTED
     assert cards[0].number == 1101
     assert "1000 of 1200 questions are shown" in str(section.sentences)
-    assert "of them with their passage" in str(section.sentences)
+    assert "of them are shown with their passage" in str(section.sentences)
     assert sum(len(card.passage) for card in cards) < 2_100_000
 
 

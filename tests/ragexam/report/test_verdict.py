@@ -93,7 +93,7 @@ def test_a_facet_with_one_level_is_not_compared() -> None:
 def test_only_bounds_leave_nothing_to_compare() -> None:
     means = {"closed_book": -1.0, "oracle": 1.0}
     verdict = judge_all(scores(tuple(means)), [draws("retriever", means, 0.1)])[0]
-    assert describe(verdict) == "Not compared: no retriever but the bounds was tried."
+    assert describe(verdict) == "Not compared: the bounds are the only retrievers tried."
     assert sentences([verdict]) == ["Nothing was compared: no component has two levels to choose from."]
 
 

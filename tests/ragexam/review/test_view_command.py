@@ -107,8 +107,8 @@ def test_an_audit_goes_without_a_page_too(view: View, run: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--result"], "--result: wanted --audit N with it"),
-        (["--sheet", "x"], "--sheet: wanted --audit N with it"),
+        (["--result"], "--result: found without --audit; wanted --audit N with it"),
+        (["--sheet", "x"], "--sheet: found without --audit; wanted --audit N with it"),
         (["--audit", "3", "--write"], "--write: found with --audit; wanted one of them"),
         (["--audit", "0"], "--audit"),
         (["--port", "70000"], "--port"),
