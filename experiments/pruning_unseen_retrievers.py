@@ -13,11 +13,12 @@ questions with the largest expected discrimination (or information over the abil
 
 The left-out pipelines are then placed by the questions kept (posterior means; discriminations and difficulties those
 of `effects`, whoever chose) and their differences compared with the truth, or in a real table with their places by the
-whole exam. The loss is the share of the variance of these differences, pooled over the levels left out, that the
-shorter exam does not tell. `gain` is the log of the mean loss of 200 random subsets of the same size over it: .1 is a
-loss a tenth smaller. Every table, way, criterion and size is a line of the file; the summary has the mean gain with a
-90 % interval over simulated tables, for real ones an interval over the levels left out (jackknife), and the share of
-random subsets that the choice beats.
+whole exam. What a shorter exam loses is measured in two ways, pooled over the levels left out: `order`, the share of
+the variance of true differences that its differences do not tell, and `error`, their squared error relative to that
+variance, which too large differences add to. `gain` is the log of the mean loss of 200 random subsets of the same size
+over that of the choice: .1 is a loss a tenth smaller. Every table, way, criterion, share kept and loss is a line of the
+file; the summary has the mean gain with a 90 % interval over simulated tables, for real ones an interval over the
+levels left out (jackknife), and the share of random subsets that the choice beats.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,6 +68,14 @@ class Products(NamedTuple):
     both: Floats
 
 
+LOSSES: Mapping[str, Callable[[Products], Floats]] = {
+    "order": lambda sums: 1 - sums.both**2 / np.maximum(sums.true * sums.found, LEAST),
+    "error": lambda sums: (sums.true + sums.found - 2 * sums.both) / sums.true,
+}
+LEAST = 1e-6
+"""A loss below it counts as this, so that logs exist."""
+
+
 def main() -> None:
     """Prune every table, a line a choice; print the summary."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -97,25 +106,25 @@ def tables(words: argparse.Namespace) -> Iterator[Table]:
 
 
 def judged(table: Table) -> pd.DataFrame:
-    """`table,way,criterion,keep,gain,low,high,beaten`, the interval over the levels left out."""
+    """`table,way,criterion,keep,loss,gain,low,high,beaten`, the interval over the levels left out."""
     levels = irt.levels(table.data, LEFT_OUT)
     found = [unseen(table, level, number) for number, level in enumerate(levels)]
     rows = []
-    for way, criterion, keep in found[0]:
+    for (way, criterion, keep), (name, loss) in itertools.product(found[0], LOSSES.items()):
         parts = [each[way, criterion, keep] for each in found]
-        gain, beaten = worth(parts)
-        less = np.array([worth(parts[:at] + parts[at + 1 :])[0] for at in range(len(parts))])
+        gain, beaten = worth(parts, loss)
+        less = np.array([worth(parts[:at] + parts[at + 1 :], loss)[0] for at in range(len(parts))])
         error = np.sqrt((len(parts) - 1) * less.var())
         reach = student_t.ppf(0.95, len(parts) - 1) * error
-        rows.append((table.name, way, criterion, keep, gain, gain - reach, gain + reach, beaten))
-    return pd.DataFrame(rows, columns=["table", "way", "criterion", "keep", "gain", "low", "high", "beaten"])
+        rows.append((table.name, way, criterion, keep, name, gain, gain - reach, gain + reach, beaten))
+    columns = ["table", "way", "criterion", "keep", "loss", "gain", "low", "high", "beaten"]
+    return pd.DataFrame(rows, columns=columns)
 
 
-def worth(parts: list[Products]) -> tuple[float, float]:
+def worth(parts: list[Products], loss: Callable[[Products], Floats]) -> tuple[float, float]:
     """The gain of the first subset over all others, and the share of them that it beats."""
-    true, found, both = (np.sum(each, axis=0) for each in zip(*parts, strict=True))
-    loss = np.maximum(1 - both**2 / np.maximum(true * found, 1e-12), 1e-6)
-    own, others = loss[0], loss[1:]
+    losses = np.maximum(loss(Products(*(np.sum(each, axis=0) for each in zip(*parts, strict=True)))), LEAST)
+    own, others = losses[0], losses[1:]
     return float(np.log(others.mean() / own)), float(np.mean(own < others) + np.mean(own == others) / 2)
 
 
@@ -129,7 +138,7 @@ def unseen(table: Table, level: str, seed: int) -> dict[tuple[str, str, float], 
     fits = {way: irt.fit(rest, settings=settings) for way, settings in WAYS.items()}
     each = log_likelihoods(fits["effects"], left)
     whole = np.ones((1, len(data.items)))
-    true = abilities(whole, each)[0] if table.truth is None else table.truth.theta[own]
+    true = abilities(whole, each)[0] if table.truth is None else table.truth.theta[own] / table.truth.theta[~own].std()
     worths = {(way, name): value(fit, name) for way, fit in fits.items() for name in CRITERIA}
     if table.truth is not None:
         worths |= {("truth", name): true_value(table.truth, name) for name in CRITERIA}
@@ -180,14 +189,14 @@ def products(true: Floats, found: Floats) -> Products:
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
     """Mean gains over simulated tables of a kind, of real ones as they are; `effects_lead`: that of `effects` less."""
-    keys = ["criterion", "keep"]
+    keys = ["criterion", "keep", "loss"]
     base = rows[rows["way"] == "effects"].set_index(["table", *keys])["gain"].rename("base")
     rows = rows.join(base, on=["table", *keys])
     rows["lead"] = rows["base"] - rows["gain"]
     rows["kind"] = rows["table"].str.replace(r", seed \d+", "", regex=True)
     lines = []
-    for (kind, criterion, keep, way), group in rows.groupby(["kind", *keys, "way"], sort=False):
-        line = {"kind": kind, "criterion": criterion, "keep": keep, "way": way, "tables": len(group)}
+    for names, group in rows.groupby(["kind", *keys, "way"], sort=False):
+        line = dict(zip(("kind", *keys, "way"), names, strict=True)) | {"tables": len(group)}
         gain, lead = (over_tables(group[name]) for name in ("gain", "lead"))
         if len(group) == 1:
             gain = tuple(group[["gain", "low", "high"]].iloc[0])
