@@ -69,7 +69,7 @@ class Products(NamedTuple):
 
 
 LOSSES: Mapping[str, Callable[[Products], Floats]] = {
-    "order": lambda sums: 1 - sums.both**2 / np.maximum(sums.true * sums.found, LEAST),
+    "order": lambda sums: 1 - sums.both * np.abs(sums.both) / np.maximum(sums.true * sums.found, LEAST),
     "error": lambda sums: (sums.true + sums.found - 2 * sums.both) / sums.true,
 }
 LEAST = 1e-6
