@@ -4,10 +4,12 @@
     python experiments/released_fits.py contrasts experiments/*/released
     python experiments/released_fits.py keep experiments/*/released
 
-`held-out` leaves out single answers, whole questions, whole pipelines, all answers of a level to a question, and whole
-levels of a facet, and prints the mean log score of an answer by both models (2pl by `map`), how far the older one is
-behind, and its standard error over questions. `contrasts` fits all answers by `map` and prints neighbouring levels of
-every facet. `keep` samples the present model (`nuts`) and writes the tables of `fit/`, without draws.
+`held-out` leaves out whole questions (`items`), whole pipelines (`students`), all answers of a retriever to a question
+(`level`), whole retrievers (`new-level`) and single `answers`, and prints the mean log score of an answer by both
+models (2pl by `map`), how far the older one is behind with its standard error over questions, the fits that converged
+and seconds of processor; `--kinds items students` names some of these (`--` before the folders). `contrasts` fits all
+answers by `map` and prints neighbouring levels of every facet. `keep` samples the present model (`nuts`) and writes the
+tables of `fit/`, without draws.
 """
 
 from __future__ import annotations
@@ -17,12 +19,21 @@ import itertools
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import irt
 
 MODELS = {"with effects": irt.FitSettings(method="map"), "without": irt.FitSettings(method="map", item_effects=False)}
+FACET = "retriever"
+KINDS: Mapping[str, tuple[str, bool]] = {
+    "items": ("items", False),
+    "students": ("students", False),
+    "level": (FACET, False),
+    "new-level": (FACET, True),
+    "answers": ("answers", False),
+}
+"""What is left out together, as `irt.compare_models` names it, and whether of all items at once."""
 FOLDS = 5
 SEED = 1
 """Of the kept fits, as of the runs."""
@@ -33,22 +44,20 @@ def main() -> None:
     """Do one of the three for each grid."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", choices=TASKS)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("released", type=Path, nargs="+", help="folders with responses.csv")
     words = parser.parse_args()
     for folder in words.released:
         if (folder / "responses.csv").is_file():
-            TASKS[words.task](folder)
+            TASKS[words.task](folder, words.kinds)
 
 
-def held_out(folder: Path) -> None:
+def held_out(folder: Path, kinds: Sequence[str]) -> None:
     """Print a line per kind of fold."""
     data = answers(folder)
-    facets = irt.facet_names(data)
-    kinds = [(kind, False) for kind in ("answers", "items", "students", *facets)]
-    for by, whole in [*kinds, *((facet, True) for facet in facets)]:
+    for by, whole in (KINDS[kind] for kind in kinds):
         begin = time.process_time()
-        folds = min(FOLDS, len(irt.levels(data, by))) if by in facets else FOLDS
-        found = irt.compare_models(data, MODELS, by, folds, whole=whole)
+        found = irt.compare_models(data, MODELS, by, FOLDS, whole=whole)
         new, old = (found.scores[name] for name in MODELS)
         gap = found.behind["without"] - found.behind["with effects"]
         error = max(found.se.values())
@@ -59,7 +68,7 @@ def held_out(folder: Path) -> None:
         print("|", " | ".join(map(str, cells)), "|", flush=True)
 
 
-def contrasts(folder: Path) -> None:
+def contrasts(folder: Path, _kinds: Sequence[str]) -> None:
     """Print neighbouring levels of each facet, best first, by both models."""
     data, fits = answers(folder), {}
     for name, settings in MODELS.items():
@@ -74,7 +83,7 @@ def contrasts(folder: Path) -> None:
             print(f"| `{folder.parent.name}` | {better} minus {worse} | {said} |", flush=True)
 
 
-def keep(folder: Path) -> None:
+def keep(folder: Path, _kinds: Sequence[str]) -> None:
     """Sample the present model and keep the tables of the fit."""
     begin = time.process_time(), time.perf_counter()
     fit = irt.fit(answers(folder), model="2pl", method="nuts", seed=SEED)
@@ -93,7 +102,11 @@ def answers(folder: Path) -> irt.ResponseMatrix:
     return irt.without_constant_facets(irt.read_responses(folder / "responses.csv"))
 
 
-TASKS: Mapping[str, Callable[[Path], None]] = {"held-out": held_out, "contrasts": contrasts, "keep": keep}
+TASKS: Mapping[str, Callable[[Path, Sequence[str]], None]] = {
+    "held-out": held_out,
+    "contrasts": contrasts,
+    "keep": keep,
+}
 
 if __name__ == "__main__":
     main()
