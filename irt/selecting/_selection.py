@@ -91,9 +91,16 @@ def prune(
     require_known(model, how.method, None)
     require_probability("interval", interval)
     named = _stratifiers(data, fit, facets)
-    part_of_model = {"facets": named, "item_effects": True} if how.item_effects else {"facets": ()}
-    shared = {"model": model, "method": how.method, "options": options, "seed": how.seed, "interval": interval}
-    refit = partial(fit_model, **shared, **part_of_model)
+    refit = partial(
+        fit_model,
+        model=model,
+        method=how.method,
+        facets=named if how.item_effects else (),
+        item_effects=how.item_effects or None,
+        options=options,
+        seed=how.seed,
+        interval=interval,
+    )
     calibration, heldout = split_students(data, how.holdout, how.seed, named)
     part = data.select_students(heldout)
     judge = HeldOutEvaluator(part, model, options, interval, data)
