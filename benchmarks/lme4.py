@@ -4,7 +4,7 @@
     python benchmarks/lme4.py --tables experiments/sec_filings/released/responses.csv --out crossed.csv
 
 The model is `1pl` with facets, random items, pipelines beyond the sum of their parts, and effects of each facet's
-levels on items. Simulated tables (`irt.simulate(shared_sd=...)`, 3 x 5 pipelines) have all their truth in logits.
+levels on items. Simulated tables (`irt.simulate(shared_sd=...)`) have all their truth in logits.
 `glmer` (`benchmarks/lme4.R`; Debian's r-cran-lme4) takes facets as fixed and maximises Laplace's approximation; ours
 have half-normal scales and shrunken facets. `pymc` is the second implementation of the same model as `nuts`. Every
 estimate is a line of the file, in logits given the effects; the summary is printed: for simulated tables the mean
@@ -30,7 +30,6 @@ import irt
 from irt import Floats
 
 SCRIPT = Path(__file__).with_suffix(".R")
-FACETS = {"llm": 3, "retriever": 5}
 FLATTER = (16 * np.sqrt(3) / (15 * np.pi)) ** 2
 """By it times their variance, effects on items flatten the discriminations that a fit reports (Zeger et al. 1988)."""
 TOOLS = ("glmer", "map", "laplace", "nuts", "pymc")
@@ -43,6 +42,7 @@ def main() -> None:
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=["glmer", "map"])
     parser.add_argument("--replications", type=int, default=0)
     parser.add_argument("--sizes", type=float, nargs="+", default=[1.0, 3.0], help="logits of effects on items")
+    parser.add_argument("--pipelines", default="3x5", help="models x retrievers")
     parser.add_argument("--items", type=int, default=56)
     parser.add_argument("--out", type=Path, required=True)
     words = parser.parse_args()
@@ -63,11 +63,12 @@ def tables(words: argparse.Namespace) -> Iterator[tuple[str, irt.ResponseMatrix,
     for path in words.tables:
         name = path.parent.parent.name if path.parent.name == "released" else path.stem
         yield name, irt.without_constant_facets(irt.read_responses(path)), {}
+    facets = dict(zip(("llm", "retriever"), map(int, words.pipelines.split("x")), strict=True))
     for seed, size in itertools.product(range(words.replications), words.sizes):
-        made = irt.simulate(
-            items=words.items, model="1pl", facets=FACETS, seed=seed, shared_sd=dict.fromkeys(FACETS, size)
-        )
-        yield f"size {size:g}, {words.items} items, seed {seed}", made.data, true(made.truth, made.data, size)
+        shared = dict.fromkeys(facets, size)
+        made = irt.simulate(items=words.items, model="1pl", facets=facets, seed=seed, shared_sd=shared)
+        name = f"{words.pipelines}x{words.items}, size {size:g}, seed {seed}"
+        yield name, made.data, true(made.truth, made.data, size)
 
 
 def true(truth: irt.Truth, data: irt.ResponseMatrix, size: float) -> dict[str, float]:
