@@ -76,7 +76,8 @@ def contrasts(folder: Path, _kinds: Sequence[str]) -> None:
         fits[name] = irt.fit(data, settings=settings)
         print(f"{folder.parent.name}, {name}: {time.process_time() - begin:.1f} s of processor")
     for facet in irt.facet_names(data):
-        order = list(fits["with effects"].probability_best(facet)["level"])
+        own = fits["with effects"].components.query("facet == @facet")
+        order = list(own.sort_values("effect", ascending=False)["level"])
         for better, worse in itertools.pairwise(order):
             gaps = [fits[name].contrast(facet, better, worse) for name in MODELS]
             said = " | ".join(f"{gap.estimate:+.2f} [{gap.low:+.2f}, {gap.high:+.2f}]" for gap in gaps)
