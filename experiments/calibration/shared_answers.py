@@ -7,7 +7,8 @@ Simulates pipelines and questions whose components have a random effect of a giv
 but that abilities have no residual: copies would share it, and it would be part of the retriever's effect.
 Each replication appends a line: the share of the 90 % intervals of contrasts that hold the truth, their mean width and
 squared error, by facet. A second run goes on where the first stopped; `--first` begins at another seed, `--sizes` names
-the sizes, and after `--minutes` no replication begins.
+the sizes, and after `--minutes` no replication begins. Of the kept rows, seconds of 3x5x56 are of the clock, not of
+the processor.
 """
 
 from __future__ import annotations
