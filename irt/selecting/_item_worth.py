@@ -121,6 +121,7 @@ def items_to_drop(
     items = result.data.items
     rho = negative_correlations(result.data)
     symbol = "a = " if criterion == "discrimination" else ""
+    whom = " for new levels" if result.design.item_facets else ""
     for length in (len(items) - count, goal):
         left, needs = Counter(balance.label[item] for item in items), balance.needs(length, goal)
         gone: list[Drop] = []
@@ -128,7 +129,7 @@ def items_to_drop(
             group = balance.label[items[index]]
             reason = f"{WRONG}: correlation with the rest of the exam {rho[index]:.2f}"
             if rho[index] >= 0:
-                reason = f"lowest {criterion} of {len(items)} items: {symbol}{value[index]:.2f}"
+                reason = f"lowest {criterion}{whom} of {len(items)} items: {symbol}{value[index]:.2f}"
             if len(gone) < count and left[group] > needs.get(group, 0):
                 left[group] -= 1
                 gone.append(Drop(items[index], reason, number))

@@ -31,6 +31,9 @@ class PruneSettings:
     stop: str | None = option(None, "auto: stop before a round that shows no credible gain.", "auto")
     model: str | None = option(None, "2pl, 3pl or 4pl. Default 2pl.")
     method: str = option("map", "Method of the refits.")
+    item_effects: bool = option(
+        False, "Refit with effects of facets' levels on items: what levels happen to share counts no longer; slower."
+    )
     interval: float | None = option(None, "Probability of central intervals. Default 0.9.", "P")
     seed: int = option(0, "Random seed.", "N")
     shares: Mapping[str, float] | None = field(default=None, metadata={"option": False})

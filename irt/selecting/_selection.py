@@ -66,8 +66,10 @@ def prune(
     level, form) every group keeps its part of the exam to within one item, or at least the `shares` named.
 
     A share `holdout` of the students, spread over the levels of `facets` (all the table's by default), takes no part in
-    choosing. Refits use free abilities, Normal(0, 1), so that they need no estimable design. `fit` supplies model,
-    facets and interval when they are not given. `stop="auto"` ends as soon as a further round shows no credible gain on
+    choosing. Refits use free abilities, Normal(0, 1), so that they need no estimable design; with `item_effects` those
+    of `facets`, whose levels have effects on items, and an item is worth what it tells of levels not seen before: what
+    separates students only because levels suit some items by chance counts no longer. `fit` supplies model, facets and
+    interval when they are not given. `stop="auto"` ends as soon as a further round shows no credible gain on
     the held-out students; `targets` are abilities at which the standard error is recorded. Raises ValueError with fewer
     than 6 students, for settings that `PruneSettings` refuses, or for shares of groups that cannot be met. `progress`
     is told 0 of 1 once all is accepted.
@@ -88,10 +90,18 @@ def prune(
     model = _model(how, fit, data)
     require_known(model, how.method, None)
     require_probability("interval", interval)
+    named = _stratifiers(data, fit, facets)
     refit = partial(
-        fit_model, model=model, method=how.method, facets=(), options=options, seed=how.seed, interval=interval
+        fit_model,
+        model=model,
+        method=how.method,
+        facets=named if how.item_effects else (),
+        item_effects=how.item_effects or None,
+        options=options,
+        seed=how.seed,
+        interval=interval,
     )
-    calibration, heldout = split_students(data, how.holdout, how.seed, _stratifiers(data, fit, facets))
+    calibration, heldout = split_students(data, how.holdout, how.seed, named)
     part = data.select_students(heldout)
     judge = HeldOutEvaluator(part, model, options, interval, data)
     begun(progress)

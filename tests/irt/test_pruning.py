@@ -37,6 +37,23 @@ def test_equal_discriminations_claim_no_gain() -> None:
     assert abs(np.mean([gain.estimate for gain in gains])) < 0.1
 
 
+def test_with_effects_on_items_those_leave_that_tell_least_of_levels_not_seen() -> None:
+    shared = {"llm": 2.0, "retriever": 2.0}
+    data = irt.simulate(items=30, facets={"llm": 4, "retriever": 4}, seed=3, log_a_sd=0.5, shared_sd=shared).data
+    result = irt.prune(data, keep=0.5, quantile=0.5, item_effects=True, seed=0)
+    fit = irt.fit(data.select_students(result.calibration), method="map", item_effects=True, seed=0)
+    worth = dict(zip(data.items, fit.draws["a"].mean(axis=0), strict=True))
+    low = [drop.item for drop in result.dropped if "lowest discrimination for new levels" in drop.reason]
+    assert len(low) >= 10
+    assert max(worth[item] for item in low) <= min(worth[item] for item in result.kept)
+    assert set(result.kept) != set(irt.prune(data, keep=0.5, quantile=0.5, seed=0).kept)
+
+
+def test_pruning_with_effects_on_items_needs_levels_that_are_shared() -> None:
+    with pytest.raises(ValueError, match="found no two students with a level in common"):
+        irt.prune(irt.simulate(20, 20, seed=0).data, item_effects=True)
+
+
 def test_automatic_stop_keeps_everything_when_nothing_is_gained() -> None:
     result = irt.prune(irt.simulate(14, 30, seed=3, log_a_sd=0.0).data, stop="auto", seed=3)
     assert len(result.kept) == 30
