@@ -45,9 +45,7 @@ ESTIMATORS: Mapping[str, Callable[[Problem, FitSettings, Progress | None], Estim
     "mml": find_marginal,
     "svi": find_variational,
 }
-"""What fits a problem, by method."""
-WITH_EFFECTS = {"nuts": sample_posterior, "map": find_crossed, "laplace": find_crossed}
-"""What fits one with effects of levels on items."""
+"""What fits a problem, by method; `map` and `laplace` of ratings or with effects of levels on items: `find_crossed`."""
 MOST_LOO_CELLS = 400_000
 """Larger tables go without: it takes every draw of every answer."""
 LOO_DRAWS = 1000
@@ -153,7 +151,7 @@ def _with_item_effects(
         backend = "" if settings.backend is None else f", backend '{settings.backend}'"
         raise ValueError(
             f"item_effects: found method '{settings.method}', model '{settings.model}'{backend}; wanted method 'nuts' "
-            "(backend 'gibbs' or 'pymc'), 'map' or 'laplace' and a model of right and wrong answers"
+            "(of right and wrong answers: backend 'gibbs' or 'pymc'), 'map' or 'laplace'"
         )
     if settings.backend == "gibbs" and settings.item_effects is False:
         raise ValueError("backend: found 'gibbs' with item_effects=False; wanted 'numpyro' or 'pymc'")
@@ -167,7 +165,7 @@ def _with_item_effects(
         raise ValueError(
             "item_effects: found no two students with a level in common; wanted facets whose levels repeat"
         )
-    if facets and sampled and settings.backend is None:
+    if facets and sampled and settings.backend is None and settings.model not in RATINGS:
         settings = settings.changed(backend="gibbs")
     return data, replace(design, item_facets=facets), settings
 
@@ -267,8 +265,8 @@ def _fitted(
 ) -> Fit:
     """The fit of one problem, of several when models are compared."""
     begin = time.perf_counter()
-    estimators = WITH_EFFECTS if design.item_facets else ESTIMATORS
-    outcome = estimators[settings.method](problem, settings, progress)
+    propagated = settings.method in ("map", "laplace") and (design.item_facets or problem.ratings is not None)
+    outcome = (find_crossed if propagated else ESTIMATORS[settings.method])(problem, settings, progress)
     seconds = time.perf_counter() - begin - outcome.compile_seconds
     result = Fit(
         settings=settings.changed(

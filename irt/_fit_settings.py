@@ -19,7 +19,12 @@ BACKENDS: Mapping[str, tuple[str, ...]] = {
     "svi": ("jax",),  # numpyro on jax
 }
 """Backends of each method for right and wrong answers, the default first."""
-RATING_BACKENDS: Mapping[str, tuple[str, ...]] = {"nuts": ("numpyro",), "mml": ("numpy",)}
+RATING_BACKENDS: Mapping[str, tuple[str, ...]] = {
+    "nuts": ("numpyro",),
+    "map": ("numpy",),
+    "laplace": ("numpy",),
+    "mml": ("numpy",),
+}
 SAMPLING = "Sampling by nuts"
 """Heading of the options that other methods do not read."""
 METHODS = tuple(BACKENDS)
@@ -105,14 +110,14 @@ class FitSettings:
             effects = ", item_effects=False" if self.item_effects is False else ""
             raise ValueError(
                 f"item_covariates: found method '{self.method}', model '{self.model}'{backend}{effects}; wanted "
-                "effects of levels on items (method 'nuts', 'map' or 'laplace' and a model of right and wrong answers)"
+                "effects of levels on items (method 'nuts', 'map' or 'laplace')"
             )
         set_field(self, "item_effects", True)
 
     @property
     def can_have_item_effects(self) -> bool:
         """Whether method, model and backend have effects of levels on items."""
-        return self.method in EFFECT_METHODS and self.model not in RATINGS and self.backend != "numpyro"
+        return self.method in EFFECT_METHODS and (self.model in RATINGS or self.backend != "numpyro")
 
     @property
     def chosen_backend(self) -> str:
