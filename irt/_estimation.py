@@ -71,14 +71,16 @@ def fit(
 
     Models: `1pl`, `2pl`, `3pl`, `3pl-shared` (one guessing parameter for all items), `4pl`; `auto` chooses the simplest
     of 1pl to 3pl that PSIS-LOO does not reject (with `mml`: the one with the smallest BIC of maximum likelihood fits);
-    of ratings (`read_responses(..., graded=True)`), by `nuts` or `mml`: `grm`, the graded response model, `gpcm`, the
-    generalised partial credit model, and `pcm`, the partial credit model, with one discrimination for all items.
+    of ratings (`read_responses(..., graded=True)`), by all methods but `svi`: `grm`, the graded response model,
+    `gpcm`, the generalised partial credit model, and `pcm`, the partial credit model, with one discrimination for all
+    items.
 
     Methods:
 
     - `nuts` samples the posterior until it passes a convergence check, with at most `draws` per chain, and once more
       with smaller steps if it does not. `backend="pymc"` runs a second, independent implementation. Where students have
-      levels in common, these have effects on each item (`item_effects`), and a Gibbs sampler takes the place of NUTS.
+      levels in common, these have effects on each item (`item_effects`), and a Gibbs sampler takes the place of NUTS
+      (but for ratings).
     - `map` finds the joint mode with Laplace standard errors, in a fraction of a second, for tables of any size.
     - `laplace` adds the uncertainty of the scales (nested Laplace; about a second). Where students have levels in
       common, both are the same: the levels' effects on items are in the model, by expectation propagation in seconds.
@@ -161,6 +163,11 @@ def _with_item_effects(
         levels = sum(len(design.term(name).levels) for name in facets)
         note = f"Effects of {levels} levels on each of {len(data.items)} items would take long and were left out."
         data, facets = replace(data, notes=(*data.notes, f"{note} item_effects=True has them.")), ()
+    if settings.model in RATINGS and having and not (sampled or settings.item_effects) and _dear(data, design, sampled):
+        found = f"{len(data.students)} students x {len(data.items)} items"
+        raise ValueError(
+            f"method '{settings.method}', model '{settings.model}': found {found}; wanted fewer, or 'mml' or 'nuts'"
+        )
     if not facets and (settings.item_effects or settings.backend == "gibbs"):
         raise ValueError(
             "item_effects: found no two students with a level in common; wanted facets whose levels repeat"

@@ -158,7 +158,8 @@ def require_known(model: str, method: str, backend: str | None) -> str:
         raise ValueError(f"unknown method '{method}'; wanted {', '.join(METHODS[:-1])} or {METHODS[-1]}")
     backends = RATING_BACKENDS if model in RATINGS else BACKENDS
     if method not in backends:
-        raise ValueError(f"model '{model}' has no method '{method}'; wanted {' or '.join(backends)}")
+        *others, last = backends
+        raise ValueError(f"model '{model}' has no method '{method}'; wanted {', '.join(others)} or {last}")
     backend = backends[method][0] if backend is None else backend
     if backend not in backends[method]:
         wanted = " or ".join(backends[method])

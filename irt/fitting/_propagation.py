@@ -65,7 +65,7 @@ class CrossedScales(NamedTuple):
     spread_b: float
     effects: Floats
     guessing: float
-    gap: float
+    gap: float = 1.0
 
 
 class PropagationState(NamedTuple):

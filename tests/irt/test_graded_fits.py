@@ -157,7 +157,7 @@ def test_ratings_that_begin_at_one_are_told() -> None:
             "model '2pl' is for right and wrong answers; the table has scores up to 3; wanted model grm, gpcm or pcm",
         ),
         ({"model": "auto"}, "model 'auto' is for right and wrong answers"),
-        ({"method": "map"}, "model 'grm' has no method 'map'; wanted nuts or mml"),
+        ({"method": "svi"}, "model 'grm' has no method 'svi'; wanted nuts, map, laplace or mml"),
         ({"backend": "pymc"}, "model 'grm' by 'nuts' has no backend 'pymc'"),
         ({"method": "mml", "priors": irt.Priors()}, "takes no priors"),
         ({"interval": 2.0}, "interval 2 is not a probability"),
