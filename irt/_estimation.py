@@ -32,6 +32,8 @@ DEAR, DEAR_BRIEFLY = 5e7, 3e8
 """Operations of a sweep of `nuts`, and of a round of `map` and `laplace`, from which effects on items are left out if
 nobody asks for them: a fit would take an hour, or many minutes.
 """
+NODES = 50
+"""Points, about, at which the likelihood of an answer is taken: of a rating, with every pair of its thresholds."""
 FEW_STUDENTS = 200
 """Students from which on answers, and not the prior alone, tell guessing (as the message says)."""
 TAKEN_OVER = ("draws", "point", "errors", "log_likelihood", "converged", "diagnostics", "item_effects")
@@ -193,7 +195,8 @@ def round_operations(data: ResponseMatrix, design: Design) -> float:
     students, items = data.scores.shape
     width = 1 + sum(len(design.term(name).levels) for name in design.shared_facets)
     size = 1 + sum(term.freedom for term in design.terms) + students * design.residual
-    return float(items * width * (width**2 + width * students + size**2 + size * students) + size**3)
+    of_ratings = 0 if data.top is None else NODES * students * items * (int(data.top.max()) ** 2 - 1)
+    return float(items * width * (width**2 + width * students + size**2 + size * students) + size**3 + of_ratings)
 
 
 def _chosen_without_effects(run: Callable[..., Fit], problems: Sequence[Problem], settings: FitSettings) -> Fit:

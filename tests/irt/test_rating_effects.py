@@ -195,6 +195,8 @@ def test_what_ratings_cannot_have_is_refused(fit: irt.Fit, monkeypatch: pytest.M
         fit.variance_components()
     with pytest.raises(ValueError, match=r"a D-study reads right and wrong answers"):
         fit.d_study("retriever")
+    with pytest.raises(ValueError, match=r"found 12 students x 20 items; wanted fewer, or 'mml' or 'nuts'"):
+        irt.fit(replace(fit.data, top=np.full(20, 400)), "gpcm", "map")
     monkeypatch.setattr(estimation, "DEAR_BRIEFLY", 1.0)
     with pytest.raises(ValueError, match=r"method 'map', model 'grm': found 12 students x 20 items; wanted fewer, or"):
         irt.fit(fit.data, "grm", "map")
