@@ -137,7 +137,8 @@ def sample_ratings(
         told = (name for name in everything if name not in UNREPORTED and not name.startswith(models.OWN))
         return {name: everything[name] for name in told}
 
-    scales = (*SCALES, *(f"{kind}scale_{term}" for kind in ("", "item_effect_") for term in range(len(shapes))))
+    numbered = (f"{kind}scale_{term}" for kind in ("", "item_effect_") for term in range(len(structure.shapes)))
+    scales = (*SCALES, *numbered)
     density = Density(potential, values, tuple(name for name in scales if name in shapes))
     generators = [np.random.default_rng([settings.seed, chain]) for chain in range(settings.chains)]
     starts = [{name: rng.uniform(-0.5, 0.5, shape) for name, shape in shapes.items()} for rng in generators]
