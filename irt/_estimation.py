@@ -31,13 +31,16 @@ DEAR, DEAR_BRIEFLY = 5e7, 3e8
 """Operations of a sweep of `nuts`, and of a round of `map` and `laplace`, from which effects on items are left out if
 nobody asks for them: a fit would take an hour, or many minutes.
 """
+NODES = 50
+"""Points, about, at which the likelihood of an answer is taken: of a rating, with every pair of its thresholds."""
 FEW_STUDENTS = 200
 """Students from which on answers, and not the prior alone, tell guessing (as the message says)."""
 TAKEN_OVER = ("draws", "point", "errors", "log_likelihood", "converged", "diagnostics", "item_effects")
 """What a fit has as its estimator gave it."""
 UNRELIABLE = 0.1
 """Share of unreliable answers above which PSIS-LOO does not choose between models."""
-ESTIMATORS: Mapping[str, Callable[[Problem, FitSettings, Progress | None], EstimationOutcome]] = {
+Estimator = Callable[[Problem, FitSettings, Progress | None], EstimationOutcome]
+ESTIMATORS: Mapping[str, Estimator] = {
     "nuts": sample_posterior,
     "map": find_mode,
     "laplace": find_nested,
@@ -45,16 +48,6 @@ ESTIMATORS: Mapping[str, Callable[[Problem, FitSettings, Progress | None], Estim
     "svi": find_variational,
 }
 """What fits a problem, by method."""
-
-
-def _find_crossed(problem: Problem, settings: FitSettings, progress: Progress | None) -> EstimationOutcome:
-    from irt.fitting._crossed_propagation import find_crossed  # loads numba
-
-    return find_crossed(problem, settings, progress)
-
-
-WITH_EFFECTS = {"nuts": sample_posterior, "map": _find_crossed, "laplace": _find_crossed}
-"""What fits one with effects of levels on items."""
 MOST_LOO_CELLS = 400_000
 """Larger tables go without: it takes every draw of every answer."""
 LOO_DRAWS = 1000
@@ -80,14 +73,16 @@ def fit(
 
     Models: `1pl`, `2pl`, `3pl`, `3pl-shared` (one guessing parameter for all items), `4pl`; `auto` chooses the simplest
     of 1pl to 3pl that PSIS-LOO does not reject (with `mml`: the one with the smallest BIC of maximum likelihood fits);
-    of ratings (`read_responses(..., graded=True)`), by `nuts` or `mml`: `grm`, the graded response model, `gpcm`, the
-    generalised partial credit model, and `pcm`, the partial credit model, with one discrimination for all items.
+    of ratings (`read_responses(..., graded=True)`), by all methods but `svi`: `grm`, the graded response model,
+    `gpcm`, the generalised partial credit model, and `pcm`, the partial credit model, with one discrimination for all
+    items.
 
     Methods:
 
     - `nuts` samples the posterior until it passes a convergence check, with at most `draws` per chain, and once more
       with smaller steps if it does not. `backend="pymc"` runs a second, independent implementation. Where students have
-      levels in common, these have effects on each item (`item_effects`), and a Gibbs sampler takes the place of NUTS.
+      levels in common, these have effects on each item (`item_effects`), and a Gibbs sampler takes the place of NUTS
+      (but for ratings).
     - `map` finds the joint mode with Laplace standard errors, in a fraction of a second, for tables of any size.
     - `laplace` adds the uncertainty of the scales (nested Laplace; about a second). Where students have levels in
       common, both are the same: the levels' effects on items are in the model, by expectation propagation in seconds.
@@ -160,7 +155,7 @@ def _with_item_effects(
         backend = "" if settings.backend is None else f", backend '{settings.backend}'"
         raise ValueError(
             f"item_effects: found method '{settings.method}', model '{settings.model}'{backend}; wanted method 'nuts' "
-            "(backend 'gibbs' or 'pymc'), 'map' or 'laplace' and a model of right and wrong answers"
+            "(of right and wrong answers: backend 'gibbs' or 'pymc'), 'map' or 'laplace'"
         )
     if settings.backend == "gibbs" and settings.item_effects is False:
         raise ValueError("backend: found 'gibbs' with item_effects=False; wanted 'numpyro' or 'pymc'")
@@ -170,11 +165,16 @@ def _with_item_effects(
         levels = sum(len(design.term(name).levels) for name in facets)
         note = f"Effects of {levels} levels on each of {len(data.items)} items would take long and were left out."
         data, facets = replace(data, notes=(*data.notes, f"{note} item_effects=True has them.")), ()
+    if settings.model in RATINGS and having and not (sampled or settings.item_effects) and _dear(data, design, sampled):
+        found = f"{len(data.students)} students x {len(data.items)} items"
+        raise ValueError(
+            f"method '{settings.method}', model '{settings.model}': found {found}; wanted fewer, or 'mml' or 'nuts'"
+        )
     if not facets and (settings.item_effects or settings.backend == "gibbs"):
         raise ValueError(
             "item_effects: found no two students with a level in common; wanted facets whose levels repeat"
         )
-    if facets and sampled and settings.backend is None:
+    if facets and sampled and settings.backend is None and settings.model not in RATINGS:
         settings = settings.changed(backend="gibbs")
     return data, replace(design, item_facets=facets), settings
 
@@ -195,7 +195,8 @@ def round_operations(data: ResponseMatrix, design: Design) -> float:
     students, items = data.scores.shape
     width = 1 + sum(len(design.term(name).levels) for name in design.shared_facets)
     size = 1 + sum(term.freedom for term in design.terms) + students * design.residual
-    return float(items * width * (width**2 + width * students + size**2 + size * students) + size**3)
+    of_ratings = 0 if data.top is None else NODES * students * items * (int(data.top.max()) ** 2 - 1)
+    return float(items * width * (width**2 + width * students + size**2 + size * students) + size**3 + of_ratings)
 
 
 def _chosen_without_effects(run: Callable[..., Fit], problems: Sequence[Problem], settings: FitSettings) -> Fit:
@@ -274,8 +275,7 @@ def _fitted(
 ) -> Fit:
     """The fit of one problem, of several when models are compared."""
     begin = time.perf_counter()
-    estimators = WITH_EFFECTS if design.item_facets else ESTIMATORS
-    outcome = estimators[settings.method](problem, settings, progress)
+    outcome = _estimator(problem, design, settings)(problem, settings, progress)
     seconds = time.perf_counter() - begin - outcome.compile_seconds
     result = Fit(
         settings=settings.changed(
@@ -293,6 +293,15 @@ def _fitted(
     )
     advice = _advice(problem, data) if problem.ratings is None else _rating_advice(data, settings)
     return _with_loo(replace(result, warnings=(*design.warnings, *advice, *outcome.warnings, *cautions(result))))
+
+
+def _estimator(problem: Problem, design: Design, settings: FitSettings) -> Estimator:
+    """That of the method, but expectation propagation for ratings and effects of levels on items by `map`, `laplace`."""
+    if settings.method in ("map", "laplace") and (design.item_facets or problem.ratings is not None):
+        from irt.fitting._crossed_propagation import find_crossed  # loads numba
+
+        return find_crossed
+    return ESTIMATORS[settings.method]
 
 
 def _right_or_wrong(data: ResponseMatrix, model: str) -> ResponseMatrix:

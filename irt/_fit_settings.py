@@ -19,7 +19,12 @@ BACKENDS: Mapping[str, tuple[str, ...]] = {
     "svi": ("jax",),  # numpyro on jax
 }
 """Backends of each method for right and wrong answers, the default first."""
-RATING_BACKENDS: Mapping[str, tuple[str, ...]] = {"nuts": ("numpyro",), "mml": ("numpy",)}
+RATING_BACKENDS: Mapping[str, tuple[str, ...]] = {
+    "nuts": ("numpyro",),
+    "map": ("numpy",),
+    "laplace": ("numpy",),
+    "mml": ("numpy",),
+}
 SAMPLING = "Sampling by nuts"
 """Heading of the options that other methods do not read."""
 METHODS = tuple(BACKENDS)
@@ -105,14 +110,14 @@ class FitSettings:
             effects = ", item_effects=False" if self.item_effects is False else ""
             raise ValueError(
                 f"item_covariates: found method '{self.method}', model '{self.model}'{backend}{effects}; wanted "
-                "effects of levels on items (method 'nuts', 'map' or 'laplace' and a model of right and wrong answers)"
+                "effects of levels on items (method 'nuts', 'map' or 'laplace')"
             )
         set_field(self, "item_effects", True)
 
     @property
     def can_have_item_effects(self) -> bool:
         """Whether method, model and backend have effects of levels on items."""
-        return self.method in EFFECT_METHODS and self.model not in RATINGS and self.backend != "numpyro"
+        return self.method in EFFECT_METHODS and (self.model in RATINGS or self.backend != "numpyro")
 
     @property
     def chosen_backend(self) -> str:
@@ -153,7 +158,8 @@ def require_known(model: str, method: str, backend: str | None) -> str:
         raise ValueError(f"unknown method '{method}'; wanted {', '.join(METHODS[:-1])} or {METHODS[-1]}")
     backends = RATING_BACKENDS if model in RATINGS else BACKENDS
     if method not in backends:
-        raise ValueError(f"model '{model}' has no method '{method}'; wanted {' or '.join(backends)}")
+        *others, last = backends
+        raise ValueError(f"model '{model}' has no method '{method}'; wanted {', '.join(others)} or {last}")
     backend = backends[method][0] if backend is None else backend
     if backend not in backends[method]:
         wanted = " or ".join(backends[method])

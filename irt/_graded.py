@@ -80,10 +80,11 @@ class GradedParameters(NamedTuple):
         return np.where(attempts > 0, (rng.random(attempts.shape)[:, :, None] < reached).sum(axis=2), 0.0)
 
     def log_likelihood(self, scores: Floats, theta: Floats) -> Floats:
-        """Log-likelihood `[S, I]` of scores `[S, I]` at abilities `[S]`, 0 where NaN."""
+        """Log-likelihood `[S, I]` of scores `[S, I]` at abilities `[S]` (or of each answer `[S, I]`), 0 where NaN."""
         asked = ~np.isnan(scores)
         category = np.where(asked, scores, 0.0).astype(np.int64)
-        logs = np.take_along_axis(self.log_categories(theta[:, None]), category[..., None], axis=-1)[..., 0]
+        logs = self.log_categories(theta if theta.ndim > 1 else theta[:, None])
+        logs = np.take_along_axis(logs, category[..., None], axis=-1)[..., 0]
         return np.where(asked, logs, 0.0)
 
 

@@ -211,6 +211,8 @@ class RawDraws:
     spread_b: Floats
     centre_b: Floats
     item_effect_scales: tuple[Floats, ...] = ()
+    ladders: Floats | None = None
+    """Of ratings: thresholds less their mean `[D, I, K]`."""
     covariate_effects: tuple[Floats, ...] = ()
     """What a unit of each item covariate brings to logits: to all `[D, K]`, then by facet to each level `[D, L, K]`."""
 
@@ -241,7 +243,8 @@ def centre_and_unit(theta: Floats) -> tuple[Floats, Floats]:
 def report_scale(raw: RawDraws, design: Design) -> dict[str, Floats]:
     """Draws on the reported scale by name: `a b c d` `[D, I]`, `theta` `[D, S]`, `effect.NAME` `[D, L]`, `scale.NAME`,
     `residual_scale`, `spread_a`, `spread_b`, `centre_b` and, in logits, `item_effect_scale.FACET` `[D]`. With item
-    covariates: `item_covariate` `[D, K]`, `item_covariate.FACET` `[D, L, K]` and what they leave of the scales.
+    covariates: `item_covariate` `[D, K]`, `item_covariate.FACET` `[D, L, K]` and what they leave of the scales. Of
+    ratings: `ladders` `[D, I, K]`.
     """
     if design.terms:
         centre, unit = centre_and_unit(raw.theta)
@@ -270,6 +273,8 @@ def report_scale(raw: RawDraws, design: Design) -> dict[str, Floats]:
         draws[f"{ITEM_EFFECT_SCALE}{name}"] = scale
     if design.item_covariates is not None:
         draws |= _explained(draws, raw, design, design.item_covariates, unit)
+    if raw.ladders is not None:
+        draws["ladders"] = raw.ladders / column[:, :, None]
     if design.item_facets:
         draws["a"] = draws["a"] / np.reshape(flattening(draws), (-1, 1))
     return draws

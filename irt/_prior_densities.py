@@ -8,6 +8,7 @@ discriminations, difficulties) are normal and sum to zero, with these scales.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,12 @@ import numpy as np
 from irt._model import ItemModel, Priors
 from irt._responses import Floats
 from irt.kernels import sigmoid
+
+STEP_SCALES: Mapping[bool, tuple[float, float]] = {False: (1.0, 0.5), True: (2.0, 1.0)}
+"""Of steps between ratings, in logits: the standard deviation of their means over items, and the scale of how items
+differ. False: of logarithms of the gaps between thresholds (gaps of a third to three times 1 are usual), which differ
+as discriminations do; True: of the steps of partial credit, whose means differ as difficulties do.
+"""
 
 
 @dataclass(frozen=True)
@@ -154,6 +161,11 @@ def spread_a(priors: Priors) -> ScaleDensity:
 def spread_b(priors: Priors) -> ScaleDensity:
     """Of difficulties."""
     return HalfNormalScale(priors.spread_b)
+
+
+def spread_gap(partial_credit: bool) -> ScaleDensity:
+    """Of how items' steps between ratings differ."""
+    return HalfNormalScale(STEP_SCALES[partial_credit][1])
 
 
 def item_effect_scale(priors: Priors) -> ScaleDensity:

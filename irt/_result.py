@@ -340,8 +340,9 @@ class Fit:
         """What differences between answers come from, as variances in squared logits, with shares and intervals.
 
         Facets are the levels at hand; with `random`, a population that they are a sample of. ValueError for a fit
-        without effects of levels on items.
+        without effects of levels on items, and one of ratings.
         """
+        self.require_right_or_wrong("variance components")
         return variance_components(self.draws, self.design, self.tails, random=random)
 
     def d_study(
@@ -360,8 +361,9 @@ class Fit:
         `between` names the two, by default the two levels with the largest effects. `levels` are numbers of levels of
         other facets to average over, by default those at hand; with `random`, they are a sample of such levels.
         `certainty` is the probability of the right order that is wanted. ValueError for unknown names, and for a fit
-        without effects of levels on items.
+        without effects of levels on items, and one of ratings.
         """
+        self.require_right_or_wrong("a D-study")
         settings = StudySettings(questions, levels, certainty, random, seed)
         thin = self.thinned(DRAWS)
         return d_study(thin, self.design, self.data.students, facet, between, settings, self.tails)

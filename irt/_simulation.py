@@ -130,7 +130,8 @@ class SimulationSettings:
 @dataclass(frozen=True)
 class RatingSimulationSettings:
     """How ratings are drawn: standard deviations of facets' effects, of what they leave, of log discriminations and of
-    mean thresholds; the typical discrimination; and the share of cells left out at random.
+    mean thresholds; the typical discrimination; the share of cells left out at random; and, for facets that it names,
+    the size in logits of effects that their levels have on every item (`shared_sd`).
 
     An item's thresholds are `gap` apart on average, each gap between a half and one and a half times that. `model` is
     `grm`, `gpcm` or `pcm`; with `pcm` all items have the discrimination `mean_a`.
@@ -144,6 +145,7 @@ class RatingSimulationSettings:
     b_sd: float = 0.7
     gap: float = 0.8
     missing: float = 0.0
+    shared_sd: Mapping[str, float] | None = None
 
 
 def simulate(
@@ -242,7 +244,8 @@ def simulate_graded(
     thresholds = graded.padded(thresholds + (how.b_sd * rng.standard_normal(items) - centre)[:, None], highest)
     theta = people.truth.theta
     kind = GradedParameters if how.model == "grm" else PartialCreditParameters
-    scores = kind(a, thresholds, highest).draw(rng, theta, np.ones((len(theta), items)))
+    shared = _shared(np.random.default_rng([seed, 2]), people.data.facets, how.shared_sd or {}, (len(theta), items))
+    scores = kind(a, thresholds - (shared / a)[:, :, None], highest).draw(rng, theta, np.ones(shared.shape))
     if how.missing:
         scores[rng.random(scores.shape) < how.missing] = np.nan
     names = tuple(f"q{index}" for index in range(items))

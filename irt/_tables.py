@@ -253,13 +253,16 @@ def replicas(data: ResponseMatrix, design: Design, draws: Mapping[str, Floats], 
     rng, attempts = np.random.default_rng([seed, 2]), data.attempts
     steeper = np.broadcast_to(flattening(draws), len(draws["theta"]))
     for index, (theta, items) in enumerate(each_draw(data, draws)):
-        if isinstance(items, ItemParameters) and design.item_facets:
-            own, place = items.a * steeper[index], items.b
+        if design.item_facets:
+            own, away = items.a * steeper[index], np.zeros(attempts.shape)
             for name in design.item_facets:
                 term, scale = design.term(name), draws[f"item_effect_scale.{name}"][index]
                 effects = scale * rng.standard_normal((len(term.levels), len(own)))
-                place = place - effects[term.level_of] / own
-            items = ItemParameters(own, place, items.c, items.d)
+                away = away + effects[term.level_of] / own
+            if isinstance(items, ItemParameters):
+                items = ItemParameters(own, items.b - away, items.c, items.d)
+            else:
+                items = items._replace(a=own, thresholds=items.thresholds - away[:, :, None])
         yield items.draw(rng, theta, attempts)
 
 

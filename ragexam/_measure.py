@@ -12,6 +12,9 @@ from ragexam._config import Config
 from ragexam._question_covariates import values_of, values_of_users, write_mix
 from ragexam.validity import read_users
 
+ItemValues = Mapping[str, Mapping[str, float | str]]
+"""Of each item covariate a number or a label for every item."""
+
 
 def fit_run(folder: RunFolder, config: Config, report: ReportProgress) -> None:
     """Fit the responses of a run into `fit/`; what is known of the users' questions goes beside it."""
@@ -26,26 +29,30 @@ def fit_run(folder: RunFolder, config: Config, report: ReportProgress) -> None:
 def prune_run(folder: RunFolder, config: Config, report: ReportProgress) -> None:
     """Prune the exam of a run into `pruned/`: `prune.json`, the exam that is left, and its fit."""
     assert config.prune is not None
-    data, exam = run_data(folder), read_exam(folder.exam)
+    data, exam, whole = run_data(folder), read_exam(folder.exam), irt.load_fit(folder.fit)
     settings = {one.name: getattr(config.prune, one.name) for one in fields(irt.PruneSettings)}
     chosen = irt.prune(
         data,
-        irt.load_fit(folder.fit),
+        whole,
         settings=irt.PruneSettings(**settings | {"seed": config.seed}),
         groups={question.id: question.topic for question in exam.questions} if config.prune.balance else None,
         options=n_choices(exam),
         progress=report,
     )
     write_exam(folder.pruned / "exam.jsonl", exam.select(chosen.kept))
-    # A covariate may be the same for all questions that are left.
-    known = {
-        name: values
-        for name, values in item_covariates(exam, config).items()
-        if len({values.get(item) for item in chosen.kept}) > 1
-    }
-    left = data.select(chosen.kept)
+    left, known = still_varying(data.select(chosen.kept), whole.settings.item_covariates or {})
     fitted(left, config.fit, config.seed, n_choices(exam), report, known).save(folder.pruned / "fit")
     chosen.save(folder.pruned)
+
+
+def still_varying(data: irt.ResponseMatrix, known: ItemValues) -> tuple[irt.ResponseMatrix, ItemValues]:
+    """The item covariates that are not the same for all items of a table, which has a note about the others."""
+    kept = {name: values for name, values in known.items() if len({values[item] for item in data.items}) > 1}
+    gone = [name for name in known if name not in kept]
+    if gone:
+        note = f"Item covariates that are the same for all items that are left were left out: {', '.join(gone)}."
+        data = replace(data, notes=(*data.notes, note))
+    return data, kept
 
 
 def fitted(
@@ -54,7 +61,7 @@ def fitted(
     seed: int,
     options: int | Mapping[str, int],
     report: ReportProgress,
-    known: Mapping[str, Mapping[str, float | str]] | None = None,
+    known: ItemValues | None = None,
 ) -> irt.Fit:
     """Fit a table under the settings; `known` are the values of the item covariates that they name."""
     given = {"seed": seed, "options": options, "item_covariates": known or None}

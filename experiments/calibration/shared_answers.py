@@ -25,10 +25,12 @@ import pandas as pd
 import irt
 
 DESIGNS = {
-    "3x5x56": ({"llm": 3, "retriever": 5}, 56),
-    "3x7x3x100": ({"llm": 3, "retriever": 7, "icl": 3}, 100),
+    "3x5x56": ({"llm": 3, "retriever": 5}, 56, "2pl"),
+    "3x7x3x100": ({"llm": 3, "retriever": 7, "icl": 3}, 100, "2pl"),
+    "3x4x30-grm": ({"llm": 3, "retriever": 4}, 30, "grm"),
+    "3x4x30-gpcm": ({"llm": 3, "retriever": 4}, 30, "gpcm"),
 }
-"""Levels of each facet, and questions."""
+"""Levels of each facet, questions, and the model: of ratings, which are from 0 to 3."""
 SIZES = (0.0, 1.0, 3.0, 5.0, np.inf)
 
 
@@ -65,11 +67,13 @@ def main() -> None:
 
 def simulated(design: str, size: float, seed: int) -> tuple[irt.ResponseMatrix, dict[str, np.ndarray]]:
     """A table and the true effects by facet."""
-    facets, items = DESIGNS[design]
+    facets, items, model = DESIGNS[design]
     if np.isfinite(size):
-        made = irt.simulate(
-            items=items, facets=facets, seed=seed, shared_sd=dict.fromkeys(facets, size) if size else {}
-        )
+        shared = dict.fromkeys(facets, size) if size else {}
+        if model != "2pl":
+            rated = irt.simulate_graded(items=items, top=3, facets=facets, seed=seed, model=model, shared_sd=shared)
+            return rated.data, dict(rated.truth.effects)
+        made = irt.simulate(items=items, facets=facets, seed=seed, shared_sd=shared)
         return made.data, dict(made.truth.effects)
     others = {name: count for name, count in facets.items() if name != "llm"}
     made = irt.simulate(items=items, facets=others, seed=seed, residual_sd=0.0)
@@ -86,7 +90,7 @@ def replicate(design: str, size: float, seed: int, method: str) -> dict[str, flo
     """Coverage, width and squared error by facet, whether the fit converged, and seconds."""
     data, effects = simulated(design, size, seed)
     begin = time.process_time()
-    fit = irt.fit(data, model="2pl", method=method, seed=seed)
+    fit = irt.fit(data, model=DESIGNS[design][2], method=method, seed=seed)
     found = {"converged": float(fit.converged), "seconds": time.process_time() - begin}
     for name, truth in effects.items():
         draws, point = fit.draws[f"effect.{name}"], fit.point[f"effect.{name}"]

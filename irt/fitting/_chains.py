@@ -14,6 +14,7 @@ from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from irt._fit_settings import FitSettings
 from irt._model import ItemEffects
@@ -29,6 +30,8 @@ CHECK = 250
 """Draws per chain between two times that `enough` is asked."""
 MOMENT = 0.2
 """Seconds between two looks for an interruption: one that comes just before a wait would else not end it."""
+LIKELIHOOD_DRAWS = 400
+"""Draws over which the log-likelihood is averaged; more change its mean by less than its own spread."""
 
 Values = dict[str, Floats]
 
@@ -54,6 +57,11 @@ class Sampled:
     def draws(self) -> int:
         """Draws of all chains together."""
         return len(next(iter(self.values.values())))
+
+
+def some_of(draws: int) -> NDArray[np.int64]:
+    """Places of the draws that the log-likelihood is averaged over, evenly spaced."""
+    return np.unique(np.linspace(0, draws - 1, min(LIKELIHOOD_DRAWS, draws)).astype(np.int64))
 
 
 Enough = Callable[[Sampled], bool]

@@ -84,25 +84,28 @@ def table_of(problem: Problem) -> CrossedTable:
         if at >= 0:
             loading[starts[at] : starts[at + 1], len(main) : len(main) + root.shape[1]] = root
         main += [at] * root.shape[1]
-    counts = np.concatenate([np.bincount(facet.level_of, minlength=len(facet.levels)) for facet in facets])
+    none = np.zeros(0, dtype=np.int64)
+    counts = np.concatenate([none, *(np.bincount(one.level_of, minlength=len(one.levels)) for one in facets)])
     weight, upper = priors.guessing_weight, priors.upper_weight * priors.upper
     centre = np.broadcast_to(problem.guessing_centre, items)
     beta = [weight * centre, weight * (1 - centre), np.full(items, upper), np.full(items, priors.upper_weight - upper)]
-    design_rows = np.ascontiguousarray(np.hstack([root[term.level_of] for _, term, root in terms]))
+    design_rows = np.hstack([np.zeros((design.students, 0)), *(root[term.level_of] for _, term, root in terms)])
     known = design.item_covariates
     covariates = np.zeros((items, 0)) if known is None else priors.item_covariate_scale * known.standard
     widths = [priors.residual_scale, priors.spread_a, priors.spread_b, priors.centre_b, priors.term_scale]
     names = ("tau", "spread_a", "spread_b", "centre_b", "term", "effect")
     return CrossedTable(
         answers=(np.ascontiguousarray(problem.successes.T), np.ascontiguousarray(problem.attempts.T)),
-        column=np.array([facet.level_of + start for facet, start in zip(facets, starts[:-1], strict=True)]),
+        column=np.array(
+            [facet.level_of + start for facet, start in zip(facets, starts[:-1], strict=True)], dtype=np.int64
+        ).reshape(-1, design.students),
         facet=np.repeat(np.arange(len(facets)), np.diff(starts)),
         levels=(
             np.concatenate([[0], np.cumsum(counts)]),
-            np.concatenate([np.argsort(facet.level_of, kind="stable") for facet in facets]),
+            np.concatenate([none, *(np.argsort(facet.level_of, kind="stable") for facet in facets)]),
         ),
-        design=design_rows,
-        term=np.concatenate([np.full(root.shape[1], index) for index, _, root in terms]),
+        design=np.ascontiguousarray(design_rows),
+        term=np.repeat(np.arange(len(terms)), [root.shape[1] for _, _, root in terms]),
         main=np.array(main),
         loading=loading,
         widths=dict(zip(names, [*widths, priors.item_effect_scale], strict=True)),

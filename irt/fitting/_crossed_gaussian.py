@@ -67,8 +67,12 @@ class CrossedGaussian:
     @cached_property
     def mean(self) -> CrossedPoint:
         """Where it is centred."""
-        linear = np.matmul(self.sites.linear[:, None], self.directions.slopes)[:, 0]
-        return self._solve(CrossedPoint(self.directions.onto_v(self.sites.linear), linear))
+        return self.response(self.sites.linear)
+
+    def response(self, pull: Floats) -> CrossedPoint:
+        """By what the centre moves when the sites' linear parts `[I, S]` do."""
+        linear = np.matmul(pull[:, None], self.directions.slopes)[:, 0]
+        return self._solve(CrossedPoint(self.directions.onto_v(pull), linear))
 
     @cached_property
     def log_determinant(self) -> float:
@@ -101,7 +105,11 @@ class CrossedGaussian:
     @cached_property
     def logits(self) -> Floats:
         """Means of the logits `[I, S]`."""
-        return np.asarray(self._along(self.mean.x) + self.directions.by_v(self.mean.v))
+        return self.along(self.mean)
+
+    def along(self, point: CrossedPoint) -> Floats:
+        """Logits `[I, S]` at some point."""
+        return np.asarray(self._along(point.x) + self.directions.by_v(point.v))
 
     def covariances(self, slopes: Floats) -> tuple[Floats, Floats, Floats]:
         """Of every answer, variances of its logit and of the `loadings` of the first part with items' `slopes` `[K]`

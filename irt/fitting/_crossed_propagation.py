@@ -33,6 +33,7 @@ from irt.fitting._nested_laplace import (
     shares,
 )
 from irt.fitting._propagation import CrossedScales, Propagated, Propagation, PropagationState
+from irt.fitting._rating_steps import rated
 
 CLIMBS, STRIDE, SETTLED = 12, 1.0, 0.1
 """Climbs at most, how far a logarithm of a scale may move in the first, and the change at which they end: sampling
@@ -64,6 +65,8 @@ def find_crossed(problem: Problem, settings: FitSettings, progress: Progress | N
     truncated = np.minimum(weights, weights.mean() * np.sqrt(len(weights)))
     draws.take(vectors, truncated / truncated.sum(), draws_for(*problem.answers.shape))
     reported = report_scale(draws.joined(), problem.design)
+    if problem.ratings is not None:
+        reported = rated(problem, reported)
     effective, warnings = effective_samples(weights), []
     if not settled:
         warnings.append("Not converged: the climb to the scales did not settle; use method='nuts'.")
@@ -99,8 +102,8 @@ class Evidence:
     """The approximate log p(answers | scales) plus the scales' log prior.
 
     Its argument are the logarithms of the scales that the model has, and the logit of the guessing that items share:
-    terms, residuals, discriminations, guessing, difficulties, effects. The highest that was found is `top`, propagation
-    begins at `near`, and `asked` counts evaluations.
+    terms, residuals, discriminations, guessing, steps between ratings, difficulties, effects. The highest that was
+    found is `top`, propagation begins at `near`, and `asked` counts evaluations.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -108,10 +111,12 @@ class Evidence:
         priors, terms, facets = problem.priors, len(problem.design.terms), len(self.table.column)
         self.densities: list[prior_densities.ScaleDensity | prior_densities.BetaShare] = []
         self.densities += [prior_densities.term_scale(priors)] * terms
-        self.densities += [prior_densities.residual_scale(priors, True)] * self.table.residual
+        self.densities += [prior_densities.residual_scale(priors, terms > 0)] * self.table.residual
         self.densities += [prior_densities.spread_a(priors)] * self.table.free_a
         if self.table.shared_guessing:
             self.densities.append(prior_densities.guessing(priors, problem.guessing_centre))
+        self.gaps = problem.ratings is not None and bool(problem.ratings.top.max() > 1)
+        self.densities += [prior_densities.spread_gap(problem.partial_credit)] * self.gaps
         self.densities += [prior_densities.spread_b(priors), *[prior_densities.item_effect_scale(priors)] * facets]
         self.top = np.full(len(self.densities), np.log(0.5))
         self.top[-facets - 1 :] = 0.0
@@ -127,7 +132,8 @@ class Evidence:
         values = iter(middle.tolist())
         tau, spread_a = (next(values) if has else 0.0 for has in (self.table.residual, self.table.free_a))
         guessing = float(np.log(next(values))) if self.table.shared_guessing else 0.0
-        return CrossedScales(of_terms, tau, spread_a, next(values), effects, guessing)
+        gap = next(values) if self.gaps else 1.0
+        return CrossedScales(of_terms, tau, spread_a, next(values), effects, guessing, gap)
 
     def at(self, vector: Floats) -> Propagation:
         """The problem at these scales."""
@@ -227,6 +233,8 @@ class Evidence:
             parts.append([np.sum(found.state.alpha**2 + shares - 1) + held])
         if table.shared_guessing:
             parts.append([found.guessing_slope])
+        if self.gaps and found.thresholds is not None:
+            parts.append([found.thresholds.by_spread()])
         parts += [[x[:, 0].sum()], np.bincount(table.facet, x[:, 1:].sum(axis=0))]
         prior = [_prior_at(density, value)[1] for density, value in zip(self.densities, vector, strict=True)]
         return np.concatenate(parts) + prior
@@ -257,17 +265,18 @@ class _ApproximateDraws:
 
     def _add(self, propagation: Propagation, found: Propagated, count: int) -> None:
         scales, table, design = propagation.scales, propagation.table, propagation.problem.design
-        v, x, alpha, c, delta = propagation.sample(found, propagation.known(found), self.rng, count)
+        drawn = propagation.sample(found, propagation.known(found), self.rng, count)
+        v, x, c = drawn.v, drawn.x, drawn.c
         ability = propagation.parts[0].stop - 1
         base, full = v[:, : len(table.term)] * scales.terms[table.term], np.ones(count)
         slopes = v[:, ability + 1 :].reshape(count, -1, len(table.carried))
         effects = x[:, :, 1:] * scales.effects[table.facet] + table.explained(slopes)
         self.parts.append(
             RawDraws(
-                a=np.exp(scales.spread_a * alpha),
+                a=np.exp(scales.spread_a * drawn.alpha),
                 b=v[:, ability, None] + scales.spread_b * x[:, :, 0],
                 c=c,
-                d=c + (1 - c) * delta,
+                d=c + (1 - c) * drawn.delta,
                 theta=v[:, :ability] @ propagation.loadings[:, :ability].T,
                 effects=tuple(base[:, table.term == at] @ term.free_root.T for at, term in enumerate(design.terms)),
                 scales=tuple(scale * full for scale in scales.terms),
@@ -277,6 +286,7 @@ class _ApproximateDraws:
                 centre_b=v[:, ability],
                 item_effect_scales=tuple(scale * full for scale in scales.effects),
                 covariate_effects=covariate_effects(design, table, slopes),
+                ladders=drawn.ladders,
             )
         )
         sums = (count * propagation.chances(found), count * propagation.log_likelihood(found))

@@ -175,6 +175,6 @@ def joined(parts: Sequence[RawDraws], order: NDArray[np.int64]) -> RawDraws:
         values = [getattr(part, name) for part in parts]
         if name in ("effects", "scales", "item_effect_scales", "covariate_effects"):
             fields[name] = tuple(np.concatenate(each)[order] for each in zip(*values, strict=True))
-        else:
+        elif values[0] is not None:
             fields[name] = np.concatenate(values)[order]
     return RawDraws(**fields)

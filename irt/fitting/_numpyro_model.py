@@ -24,7 +24,7 @@ abilities and thresholds too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -36,12 +36,8 @@ from irt._model import ItemModel, Priors, Problem, Ratings, RawDraws
 from irt._responses import Floats
 from irt.fitting._whitening import Layout, WhitenedPosition, Whitening, place
 
-PARTIAL_STEPS = (2.0, 1.0)
-"""Prior standard deviation of a scale's mean steps, that of mean difficulties, and scale of how items' steps differ."""
-STEP_SPREAD = 1.0
-"""Prior standard deviation of the mean log gap of a step, in logits: gaps of a third to three times 1 are usual."""
-SPREAD_GAP = 0.5
-"""Scale of the half-normal prior of how items' log gaps differ, as that of discriminations."""
+OWN = "own_"
+"""Begins the names of coordinates that are not the quantities they stand for."""
 
 
 class Centring(NamedTuple):
@@ -51,12 +47,13 @@ class Centring(NamedTuple):
     residual: float = 1.0
     a: float = 1.0
     gap: float = 1.0
+    item_effects: float = 1.0
 
 
 @dataclass(frozen=True)
 class ModelStructure(ItemModel):
     """What a compiled program depends on: the model, sizes, priors, how far groups are centred, and, of ratings, the
-    highest score of each item.
+    highest score of each item and which terms have effects on items.
     """
 
     model: str
@@ -67,6 +64,7 @@ class ModelStructure(ItemModel):
     priors: Priors
     centring: Centring
     top: tuple[int, ...] = ()
+    item_terms: tuple[int, ...] = ()
 
     @property
     def layout(self) -> Layout:
@@ -78,8 +76,8 @@ class ModelInputs(NamedTuple):
     """What a compiled program is given: counts `[S, I]` (of ratings: thresholds reached and fallen short of
     `[S, I K]`; by partial credit: points got and missed), levels `[S]` and root `[L, W]` per term, the centre of
     guessing `[I]` (`[1]` where it is shared), and what only some have: answers per inner category of ratings
-    `[I, K - 1]` (by partial credit: answers that reached each step `[I, K]`), and the rows `[B]` of the students whose
-    answers stand for all.
+    `[I, K - 1]` (by partial credit: answers that reached each step `[I, K]`), the rows `[B]` of the students whose
+    answers stand for all, and standardised covariates of items `[I, C]`.
     """
 
     successes: Any
@@ -89,6 +87,7 @@ class ModelInputs(NamedTuple):
     guessing_centre: Any
     inner: Any = None
     rows: Any = None
+    covariates: Any = None
 
 
 def structure_of(problem: Problem, centring: Centring | None = None) -> ModelStructure:
@@ -97,19 +96,22 @@ def structure_of(problem: Problem, centring: Centring | None = None) -> ModelStr
     centring = centring or Centring((1.0,) * len(shapes))
     top = () if problem.ratings is None else tuple(problem.ratings.top.tolist())
     sizes = problem.answers.shape
-    return ModelStructure(problem.model, *sizes, shapes, design.residual, problem.priors, centring, top)
+    item_terms = tuple(index for index, term in enumerate(design.terms) if top and term.name in design.item_facets)
+    return ModelStructure(problem.model, *sizes, shapes, design.residual, problem.priors, centring, top, item_terms)
 
 
 def inputs_of(problem: Problem) -> ModelInputs:
     """The inputs of a problem."""
     terms = problem.design.terms
     level_of, roots = tuple(term.level_of for term in terms), tuple(term.root for term in terms)
+    known = problem.design.item_covariates
+    covariates = None if known is None else known.standard
     if problem.ratings is not None and not problem.partial_credit:
         reached, short, inner = _steps(problem.ratings)
-        return ModelInputs(reached, short, level_of, roots, problem.guessing_centre, inner)
-    failures = problem.attempts - problem.successes
+        return ModelInputs(reached, short, level_of, roots, problem.guessing_centre, inner, None, covariates)
+    counts = problem.successes, problem.attempts - problem.successes
     credited = None if problem.ratings is None else _reached(problem.ratings)
-    return ModelInputs(problem.successes, failures, level_of, roots, problem.guessing_centre, credited)
+    return ModelInputs(*counts, level_of, roots, problem.guessing_centre, credited, None, covariates)
 
 
 def _steps(ratings: Ratings) -> tuple[Floats, Floats, Floats]:
@@ -226,16 +228,42 @@ def _rated(structure: ModelStructure, inputs: ModelInputs, theta: Any, slope: An
     for name, value in (("a", jnp.exp(log_a)), ("thresholds", slope * thresholds), ("theta", slope * theta)):
         numpyro.deterministic(name, value)
     steep, flat = log_a + jnp.log(slope), thresholds.reshape(-1)
+    ability = theta[:, None] + _on_items(structure, inputs) / jnp.exp(steep) if structure.item_terms else theta
     if structure.partial_credit:
-        numpyro.factor("answers", _credited(structure, inputs, theta, jnp.exp(steep), thresholds))
+        numpyro.factor("answers", _credited(structure, inputs, ability, jnp.exp(steep), thresholds))
         return
     cells = _cell_likelihood(inputs.successes, inputs.failures, True)
+    if structure.item_terms:
+        ability = jnp.repeat(ability, most, axis=1)
     none, all_ = jnp.zeros_like(flat), jnp.ones_like(flat)
-    numpyro.factor("answers", cells(theta, jnp.repeat(steep, most), flat, none, all_))
+    numpyro.factor("answers", cells(ability, jnp.repeat(steep, most), flat, none, all_))
     if most > 1:
         real = graded.real_thresholds(np.array(structure.top))
         gap = jnp.where(real[:, 1:], jnp.exp(steep)[:, None] * (thresholds[:, 1:] - thresholds[:, :-1]), 1.0)
         numpyro.factor("between", (inputs.inner * jnp.log(jnp.maximum(-jnp.expm1(-gap), graded.TINY))).sum())
+
+
+def _on_items(structure: ModelStructure, inputs: ModelInputs) -> Any:
+    """What effects of levels on items, and item covariates, bring to the logits `[S, I]`."""
+    import numpyro
+    import numpyro.distributions as dist
+
+    total, priors, share = 0.0, structure.priors, structure.centring.item_effects
+    if inputs.covariates is not None:
+        width, count = priors.item_covariate_scale, inputs.covariates.shape[1]
+        slopes = numpyro.sample("item_covariate", dist.Normal(0, width).expand([count]))[:, None]
+        total = (inputs.covariates @ slopes).T
+    for number, index in enumerate(structure.item_terms):
+        levels, level_of = structure.shapes[index][0], inputs.level_of[index]
+        scale = numpyro.sample(f"item_effect_scale_{number}", prior_densities.item_effect_scale(priors).distribution())
+        effects = dist.Normal(0, scale**share).expand([levels, structure.items])
+        own = scale ** (1 - share) * numpyro.sample(f"{OWN}item_effect_{number}", effects)
+        if inputs.covariates is not None:
+            raw = numpyro.sample(f"{OWN}item_covariate_{number}", dist.Normal(0, width).expand([count, levels]))
+            slopes = numpyro.deterministic(f"item_covariate_{number}", raw - raw.mean(axis=1, keepdims=True))
+            own = own + slopes.T @ inputs.covariates.T
+        total = total + numpyro.deterministic(f"item_effect_{number}", own)[level_of]
+    return total
 
 
 def _thresholds(structure: ModelStructure, b: Any, slope: Any) -> Any:
@@ -248,22 +276,22 @@ def _thresholds(structure: ModelStructure, b: Any, slope: Any) -> Any:
         return b[:, None]
     real = graded.real_thresholds(top)
     if structure.partial_credit:
-        of_scale, of_items = (spread / slope for spread in PARTIAL_STEPS)
-        ladder = _steps_of_items(structure, most, 0.0, of_scale, of_items)
+        ladder = _steps_of_items(structure, most, 0.0, slope)
     else:
-        log_gap = _steps_of_items(structure, most - 1, -jnp.log(slope), STEP_SPREAD, SPREAD_GAP)
+        log_gap = _steps_of_items(structure, most - 1, -jnp.log(slope), 1.0)
         gaps = jnp.where(real[:, 1:], jnp.exp(log_gap), 0.0)
         ladder = jnp.concatenate([jnp.zeros((len(top), 1)), jnp.cumsum(gaps, axis=1)], axis=1)
     middle = jnp.where(real, ladder, 0.0).sum(axis=1) / top
     return b[:, None] + ladder - middle[:, None]
 
 
-def _steps_of_items(structure: ModelStructure, width: int, mean: Any, of_scale: Any, of_items: Any) -> Any:
-    """A value per item and step `[I, width]` around one per step that the items share, `Normal(mean, of_scale)`."""
+def _steps_of_items(structure: ModelStructure, width: int, mean: Any, unit: Any) -> Any:
+    """A value per item and step `[I, width]`, in units of so many, around one per step that the items share."""
     import numpyro
     import numpyro.distributions as dist
 
     share = structure.centring.gap
+    of_scale, of_items = (scale / unit for scale in prior_densities.STEP_SCALES[structure.partial_credit])
     step = numpyro.sample("step", dist.Normal(mean, of_scale).expand([width]))
     spread = numpyro.sample("spread_gap", dist.HalfNormal(of_items))
     gamma = numpyro.sample("gamma", dist.Normal(step * share, spread**share).expand([structure.items, width]))
@@ -271,7 +299,9 @@ def _steps_of_items(structure: ModelStructure, width: int, mean: Any, of_scale: 
 
 
 def _credited(structure: ModelStructure, inputs: ModelInputs, theta: Any, a: Any, steps: Any) -> Any:
-    """Log-likelihood of ratings by partial credit: the heights of the scores got, less what they sum to."""
+    """Log-likelihood of ratings by partial credit: the heights of the scores got, less what they sum to; abilities
+    `[S]`, or of each answer `[S, I]`.
+    """
     import jax.numpy as jnp
     from jax.scipy.special import logsumexp
 
@@ -279,9 +309,11 @@ def _credited(structure: ModelStructure, inputs: ModelInputs, theta: Any, a: Any
     cost = jnp.concatenate([jnp.zeros((len(real), 1)), jnp.cumsum(jnp.where(real, steps, 0.0), axis=1)], axis=1)
     score = np.arange(real.shape[1] + 1)
     below = jnp.where(np.insert(real, 0, True, axis=1), -a[:, None] * cost, -jnp.inf)
-    total = logsumexp(score * (theta[:, None] * a)[:, :, None] + below, axis=2)
+    logits = (theta if theta.ndim > 1 else theta[:, None]) * a
+    total = logsumexp(score * logits[:, :, None] + below, axis=2)
     asked = inputs.successes + inputs.failures > 0
-    got = (theta @ inputs.successes) @ a - (a[:, None] * jnp.where(real, steps, 0.0) * inputs.inner).sum()
+    points = theta @ inputs.successes if theta.ndim == 1 else (theta * inputs.successes).sum(axis=0)
+    got = points @ a - (a[:, None] * jnp.where(real, steps, 0.0) * inputs.inner).sum()
     return got - jnp.where(asked, total, 0.0).sum()
 
 
@@ -324,13 +356,16 @@ def unconstrained(structure: ModelStructure, placed: WhitenedPosition) -> dict[s
 
 
 def _cell_likelihood(k: Any, failures: Any, plain: bool) -> Callable[..., Any]:
-    """Log-likelihood of all cells with its closed-form gradient: one pass over the table, not autodiff's several."""
+    """Log-likelihood of all cells with its closed-form gradient: one pass over the table, not autodiff's several.
+
+    Abilities are those of students `[S]`, or of each answer `[S, I]`.
+    """
     import jax
     import jax.numpy as jnp
 
     def both(theta: Any, log_a: Any, b: Any, c: Any, delta: Any) -> tuple[Any, tuple[Any, ...]]:
         a = jnp.exp(log_a)
-        distance = theta[:, None] - b
+        distance = (theta if theta.ndim > 1 else theta[:, None]) - b
         x = a * distance
         small = jnp.exp(-jnp.abs(x))
         up = jnp.where(x >= 0, 1.0, small) / (1.0 + small)
@@ -348,7 +383,8 @@ def _cell_likelihood(k: Any, failures: Any, plain: bool) -> Callable[..., Any]:
             by_c = jnp.sum(by_p * (1 - delta * up), axis=0)
             by_delta = jnp.sum(by_p * (1 - c) * up, axis=0)
         by_items = jnp.sum(by_x, axis=0)
-        return value, (by_x @ a, jnp.sum(by_x * x, axis=0), -by_items * a, by_c, by_delta)
+        by_theta = by_x * a if theta.ndim > 1 else by_x @ a
+        return value, (by_theta, jnp.sum(by_x * x, axis=0), -by_items * a, by_c, by_delta)
 
     @jax.custom_vjp
     def cells(theta: Any, log_a: Any, b: Any, c: Any, delta: Any) -> Any:
@@ -397,11 +433,11 @@ def raw_draws(problem: Problem, values: dict[str, Floats]) -> RawDraws:
         item_effect_scales=tuple(
             values[f"item_effect_scale_{index}"] for index in range(len(problem.design.item_facets))
         ),
-        covariate_effects=_covariate_effects(problem, values),
+        covariate_effects=covariate_effects(problem, values),
     )
 
 
-def _covariate_effects(problem: Problem, values: dict[str, Floats]) -> tuple[Floats, ...]:
+def covariate_effects(problem: Problem, values: Mapping[str, Floats]) -> tuple[Floats, ...]:
     """Effects of a unit of each item covariate, in the order of `RawDraws`; empty without them."""
     known = problem.design.item_covariates
     if known is None:

@@ -14,15 +14,15 @@ import numpy as np
 
 from irt import _graded as graded
 from irt._fit_settings import FitSettings
-from irt._model import SMALLEST_UNIT, Problem, RawDraws, report_scale
-from irt._partial_credit import name_of
+from irt._model import SMALLEST_UNIT, ItemEffects, Problem, RawDraws, report_scale
 from irt._responses import Floats
 from irt.fitting import _laplace as laplace
 from irt.fitting import _numpyro_model as models
-from irt.fitting._chains import Density, Enough, Program, Sampled, compile_chains, run_chains
+from irt.fitting._chains import Density, Enough, Program, Sampled, compile_chains, run_chains, some_of
 from irt.fitting._compiled_programs import compiled
 from irt.fitting._estimation_outcome import Progress
 from irt.fitting._rating_curvature import RATING_MODELS
+from irt.fitting._rating_steps import rated
 from irt.fitting._whitening import Whitening, leaning, origin, whitening_of
 from irt.kernels import probability
 
@@ -134,9 +134,11 @@ def sample_ratings(
 
     def values(position: Any, given: models.ModelInputs) -> Any:
         everything = constrain_fn(model, (given,), {}, position, return_deterministic=True)
-        return {name: value for name, value in everything.items() if name not in UNREPORTED}
+        told = (name for name in everything if name not in UNREPORTED and not name.startswith(models.OWN))
+        return {name: everything[name] for name in told}
 
-    scales = (*SCALES, *(f"scale_{term}" for term in range(len(structure.shapes))))
+    numbered = (f"{kind}scale_{term}" for kind in ("", "item_effect_") for term in range(len(structure.shapes)))
+    scales = (*SCALES, *numbered)
     density = Density(potential, values, tuple(name for name in scales if name in shapes))
     generators = [np.random.default_rng([settings.seed, chain]) for chain in range(settings.chains)]
     starts = [{name: rng.uniform(-0.5, 0.5, shape) for name, shape in shapes.items()} for rng in generators]
@@ -149,9 +151,9 @@ def sample_ratings(
         return replace(sampled, values=_reported_ratings(problem, structure.centring, sampled.values))
 
     ends = None if enough is None else lambda sampled: enough(reported(sampled))
-    return replace(
-        reported(run_chains(program, starts, inputs, settings, ends, progress)), compile_seconds=compile_seconds
-    )
+    sampled = run_chains(program, starts, inputs, settings, ends, progress)
+    found = replace(reported(sampled), compile_seconds=compile_seconds)
+    return _with_item_effects(problem, sampled.values, found) if structure.item_terms else found
 
 
 def _shapes(model: Callable[..., Any], inputs: models.ModelInputs) -> dict[str, tuple[int, ...]]:
@@ -184,7 +186,9 @@ def centring_of(problem: Problem) -> models.Centring:
 
     terms = tuple(known(len(scores) / len(term.levels) * 2.0) for term in problem.design.terms)
     gap = known(0.05 * per_item / (1 + float(np.mean(top))))
-    return models.Centring(terms, known(0.025 * per_student), known(0.01 * per_item), gap)
+    levels = [len(problem.design.term(name).levels) for name in problem.design.item_facets]
+    on_items = known(0.25 * per_item / max(levels)) if levels else 1.0
+    return models.Centring(terms, known(0.025 * per_student), known(0.01 * per_item), gap, on_items)
 
 
 def _reported_ratings(problem: Problem, centring: models.Centring, values: Mapping[str, Floats]) -> dict[str, Floats]:
@@ -198,9 +202,10 @@ def _reported_ratings(problem: Problem, centring: models.Centring, values: Mappi
         scale[:, None] ** (1 - centred) * (values[f"effect_{index}"].reshape(count, -1) @ term.root.T)
         for index, (term, scale, centred) in enumerate(zip(terms, scales, centring.terms, strict=True))
     )
+    middle = graded.mean_threshold(values["thresholds"], top)
     raw = RawDraws(
         a=values["a"],
-        b=values["thresholds"].reshape(count, -1),
+        b=middle,
         c=np.zeros((count, items)),
         d=np.ones((count, items)),
         theta=values["theta"],
@@ -210,11 +215,29 @@ def _reported_ratings(problem: Problem, centring: models.Centring, values: Mappi
         spread_a=values.get("spread_a", np.zeros(count)),
         spread_b=slope * values["spread_b"],
         centre_b=slope * values["centre_b"],
+        item_effect_scales=tuple(values[f"item_effect_scale_{at}"] for at in range(len(problem.design.item_facets))),
+        covariate_effects=models.covariate_effects(problem, values),
+        ladders=values["thresholds"] - middle[:, :, None],
     )
-    reported = report_scale(raw, problem.design)
-    thresholds = graded.padded(reported["b"].reshape(count, items, -1), top)
-    name = name_of(RATING_MODELS[problem.model].items)
-    reported |= {"b": graded.mean_threshold(thresholds, top), name: thresholds}
+    reported = rated(problem, report_scale(raw, problem.design))
     if "spread_gap" in values and not problem.partial_credit:
         reported["spread_gap"] = values["spread_gap"]
-    return {name: draws for name, draws in reported.items() if name not in ("c", "d")}
+    return reported
+
+
+def _with_item_effects(problem: Problem, values: Mapping[str, Floats], found: Sampled) -> Sampled:
+    """What was found, with effects of levels on items, and expected shares and log-likelihood given them."""
+    assert problem.ratings is not None
+    design, drawn = problem.design, [values[f"item_effect_{at}"] for at in range(len(problem.design.item_facets))]
+    shares, total, some = np.zeros(problem.ratings.scores.shape), 0.0, some_of(len(drawn[0]))
+    levels, kind = [design.term(name).level_of for name in design.item_facets], RATING_MODELS[problem.model].items
+    for draw in some:
+        a = values["a"][draw]
+        items = kind(a, values["thresholds"][draw], problem.ratings.top)
+        brought = [each[draw][level_of] for level_of, each in zip(levels, drawn, strict=True)]
+        theta = values["theta"][draw][:, None] + sum(brought) / a
+        shares += items.share(theta) / len(some)
+        total += float(items.log_likelihood(problem.ratings.scores, theta).sum()) / len(some)
+    by_facet = dict(zip(design.item_facets, drawn, strict=True))
+    mean, sd = ({name: each(values, axis=0).T for name, values in by_facet.items()} for each in (np.mean, np.std))
+    return replace(found, item_effects=ItemEffects(mean, sd, shares), log_likelihood=total)

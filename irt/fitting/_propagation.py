@@ -13,18 +13,22 @@ from __future__ import annotations
 import itertools
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
 
+from irt._graded import GradedParameters
 from irt._model import Problem
 from irt._prior_densities import BetaShare, guessing, upper_share
 from irt._responses import Floats
 from irt.fitting import _crossed_kernels as kernels
 from irt.fitting._crossed_gaussian import CrossedGaussian, Directions, Sites
 from irt.fitting._crossed_moves import CrossedTable
-from irt.fitting._tilted import spaced, tilt
+from irt.fitting._rating_curvature import RATING_MODELS
+from irt.fitting._rating_steps import ItemSteps, StepCurvature, StepDerivatives, StepScale
+from irt.fitting._tilted import spaced, tilt, tilt_ratings
 
 ROUNDS, NEAR = 200, 0.01
 """Of propagation at most, and the change of means of logits and of coordinates at which it ends: the evidence is at its
@@ -50,7 +54,8 @@ Covariances = tuple[Floats, Floats, Floats]
 
 class CrossedScales(NamedTuple):
     """Scales of the terms `[T]`, of the residuals, log discriminations and difficulties (0: not in the model), and of
-    the effects on items `[F]`; the logit of the guessing that items share (of use where the model has it).
+    the effects on items `[F]`; of use where the model has them: the logit of the guessing that items share, the spread
+    of steps between ratings.
     """
 
     terms: Floats
@@ -59,34 +64,41 @@ class CrossedScales(NamedTuple):
     spread_b: float
     effects: Floats
     guessing: float
+    gap: float = 1.0
 
 
 class PropagationState(NamedTuple):
-    """Sites, log discriminations in units of their spread `[I]`, and logits of the asymptotes c and delta `[I]`."""
+    """Sites, log discriminations in units of their spread `[I]`, logits of the asymptotes c and delta `[I]`, and steps
+    between ratings.
+    """
 
     sites: Sites
     alpha: Floats
     low: Floats
     high: Floats
+    steps: ItemSteps
 
 
 @dataclass(frozen=True)
 class Propagated:
     """Where propagation ended: the Gaussian, discriminations given, the information about the logits of the asymptotes
-    `[2, I]` (infinite where one is held), the log evidence and prior of discriminations and asymptotes, the latter
-    integrated, and its slope by the logit of the guessing that items share.
+    `[2, I]` (infinite where one is held), what is known of thresholds (None: right and wrong answers), the log
+    evidence and prior of discriminations, asymptotes and thresholds, the latter two integrated, and its slope by the
+    logit of the guessing that items share.
     """
 
     state: PropagationState
     gaussian: CrossedGaussian
     information: Floats
+    thresholds: StepCurvature | None
     log_evidence: float
     guessing_slope: float
 
 
 class PropagatedDraws(NamedTuple):
     """Draws, in units of their scales, of `v` `[D, B]` (abilities, mean difficulty, item covariates), difficulties and
-    effects on items `[D, I, K]` and log discriminations `[D, I]`, and of asymptotes c and delta `[D, I]`.
+    effects on items `[D, I, K]` and log discriminations `[D, I]`; of asymptotes c and delta `[D, I]`; of thresholds
+    less their mean `[D, I, K]`, in logits of ability (None: right and wrong answers).
     """
 
     v: Floats
@@ -94,6 +106,7 @@ class PropagatedDraws(NamedTuple):
     alpha: Floats
     c: Floats
     delta: Floats
+    ladders: Floats | None
 
 
 @dataclass(frozen=True)
@@ -134,7 +147,14 @@ class Propagation:
         items = len(right)
         low = np.broadcast_to(logit(self.problem.guessing_centre), items) if self.table.guessing else np.zeros(items)
         high = np.full(items, logit(self.problem.priors.upper) if self.table.slipping else 0.0)
-        return PropagationState(Sites(trials / 8, (right - trials / 2) / 2), np.zeros(items), low.copy(), high)
+        steps = ItemSteps(np.zeros((items, 0)), np.zeros(0)) if self.thresholds is None else self.thresholds.start()
+        return PropagationState(Sites(trials / 8, (right - trials / 2) / 2), np.zeros(items), low.copy(), high, steps)
+
+    @cached_property
+    def thresholds(self) -> StepScale | None:
+        """The thresholds of ratings."""
+        ratings = self.problem.ratings
+        return None if ratings is None else StepScale(ratings, self.problem.partial_credit, self.scales.gap)
 
     def run(self, state: PropagationState, frozen: bool = False) -> Propagated:
         """Propagate from `state` until nothing moves, discriminations `frozen` or not.
@@ -156,19 +176,22 @@ class Propagation:
             gaussian = CrossedGaussian(self._directions(a), state.sites, self.prior)
             covariances = gaussian.covariances(self._ahead_slopes)
             along = np.maximum(covariances[0], LEAST)
-            ratio, mean, variance, by_item = self._tilted(state, gaussian.logits, along)
+            ratio, mean, variance, by_item, thresholds = self._tilted(state, gaussian, along)
             sites = self._moved(state.sites, gaussian.logits, along, mean, variance, convex)
             low, high, information = self._asymptotes(state, by_item)
-            alpha = state.alpha if frozen else self._alpha(state, gaussian, covariances)
-            pairs = ((mean, gaussian.logits), (alpha, state.alpha), (low, state.low), (high, state.high))
-            change = float(np.max([np.abs(one - other).max() for one, other in pairs]))
+            alpha = state.alpha if frozen else self._alpha(state, gaussian, covariances, thresholds)
+            steps = self._steps(state, thresholds, alpha)
+            pairs = [(mean, gaussian.logits), (alpha, state.alpha), (low, state.low), (high, state.high)]
+            pairs += zip(steps, state.steps, strict=True)
+            change = float(np.max([np.abs(one - other).max(initial=0.0) for one, other in pairs]))
             if not np.isfinite(change):
                 raise np.linalg.LinAlgError("propagation broke down")
             if change < NEAR:
                 evidence = gaussian.log_evidence + float(ratio.sum()) - 0.5 * float(np.sum(state.alpha**2))
                 evidence += self._of_asymptotes(state, information)
-                return Propagated(state, gaussian, information, evidence, float(by_item[:, 0].sum()))
-            state = PropagationState(sites, alpha, low, high)
+                evidence += 0.0 if thresholds is None else thresholds.log_evidence()
+                return Propagated(state, gaussian, information, thresholds, evidence, float(by_item[:, 0].sum()))
+            state = PropagationState(sites, alpha, low, high, steps)
         raise np.linalg.LinAlgError(f"propagation did not settle in {ROUNDS} rounds")
 
     def known(self, found: Propagated) -> Floats:
@@ -190,7 +213,8 @@ class Propagation:
         return np.asarray(np.maximum(-change - 1, 0.0) / self.scales.spread_a**2)
 
     def _slope_of(self, found: Propagated) -> tuple[Floats, Floats]:
-        return self._slope(found.state, found.gaussian, found.gaussian.covariances(self._ahead_slopes))
+        covariances = found.gaussian.covariances(self._ahead_slopes)
+        return self._slope(found.state, found.gaussian, covariances, found.thresholds)
 
     def sample(self, found: Propagated, known: Floats, rng: np.random.Generator, count: int) -> PropagatedDraws:
         """Draws of all coordinates, where it is `known` what the answers tell of the discriminations."""
@@ -208,7 +232,11 @@ class Propagation:
             alpha, x = alpha + x[:, :, 0] * np.sqrt(variances / gaussian.variances.x[:, 0]), x[:, :, 1:]
         noise = rng.standard_normal((2, count, len(state.low))) / np.sqrt(found.information)[:, None]
         c, delta = self.bounds(state.low + noise[0], state.high + noise[1])
-        return PropagatedDraws(mean.v + v, mean.x + x, alpha, c, delta)
+        ladders = None
+        if found.thresholds is not None and self.thresholds is not None:
+            own, along = found.thresholds.sample(rng, self.scales.spread_a * (alpha - state.alpha))
+            ladders, v, x = self.thresholds.ladder(own), v + along.v, x + along.x
+        return PropagatedDraws(mean.v + v, mean.x + x, alpha, c, delta, ladders)
 
     def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Asymptotes c and delta of their logits; 0 and 1 where the model has none."""
@@ -216,19 +244,31 @@ class Propagation:
         return c, expit(high) if self.table.slipping else np.ones_like(high)
 
     def chances(self, found: Propagated) -> Floats:
-        """Probabilities of right answers `[I, S]`, over the Gaussians of their logits."""
+        """Probabilities of right answers, or expected shares of the points `[I, S]`, over the Gaussians of logits."""
         c, delta = (value[:, None] for value in self.bounds(found.state.low, found.state.high))
         width = np.sqrt(found.gaussian.covariances(self._ahead_slopes)[0])
         step, side = spaced(width.max())
         places = step * np.arange(-side, side + 1)
         shares = step * np.exp(-(places**2) / 2) / np.sqrt(2 * np.pi)
-        up = sum(share * expit(found.gaussian.logits + at * width) for at, share in zip(places, shares, strict=True))
+        curve = expit if self.thresholds is None else self._items(found).share
+        logits = found.gaussian.logits
+        up = sum(share * curve((logits + at * width).T).T for at, share in zip(places, shares, strict=True))
         return np.asarray(c + (1 - c) * delta * up)
 
     def log_likelihood(self, found: Propagated) -> float:
         """Of all answers at the means of their logits."""
+        if self.problem.ratings is not None:
+            return float(self._items(found).log_likelihood(self.problem.ratings.scores, found.gaussian.logits.T).sum())
         bounds = self.bounds(found.state.low, found.state.high)
         return float(kernels.log_likelihood(self.table.answers, bounds, found.gaussian.logits))
+
+    def _items(self, found: Propagated) -> GradedParameters:
+        """Items of ratings that answer to logits."""
+        assert self.thresholds is not None
+        assert self.problem.ratings is not None
+        a = np.exp(self.scales.spread_a * found.state.alpha)
+        ladder = a[:, None] * self.thresholds.ladder(found.state.steps.own)
+        return RATING_MODELS[self.problem.model].items(np.ones_like(a), ladder, self.problem.ratings.top)
 
     @property
     def _ahead_slopes(self) -> Floats:
@@ -248,14 +288,24 @@ class Propagation:
         return np.asarray(ability - self.scales.spread_b * gaussian.mean.x[:, :1])
 
     def _tilted(
-        self, state: PropagationState, logits: Floats, variances: Floats
-    ) -> tuple[Floats, Floats, Floats, Floats]:
-        """Log ratio of likelihood to site, mean and variance of every logit `[I, S]`, and sums by item `[I, 4]`."""
-        found = tuple(np.empty_like(logits) for _ in range(3))
-        by_item = np.empty((len(logits), 4))
-        bounds, width = self.bounds(state.low, state.high), np.sqrt(variances)
-        tilt(self.table.answers, bounds, (logits, width), tuple(state.sites), found, by_item)
-        return found[0], found[1], found[2], by_item
+        self, state: PropagationState, gaussian: CrossedGaussian, variances: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats, StepCurvature | None]:
+        """Log ratio of likelihood to site, mean and variance of every logit `[I, S]`, sums by item `[I, 4]`, and what
+        ratings tell of thresholds.
+        """
+        logits, steps = (gaussian.logits, np.sqrt(variances)), self.thresholds
+        found = tuple(np.empty_like(variances) for _ in range(3))
+        by_item = np.zeros((len(variances), 4))
+        if steps is None:
+            bounds = self.bounds(state.low, state.high)
+            tilt(self.table.answers, bounds, logits, tuple(state.sites), found, by_item)
+            return found[0], found[1], found[2], by_item, None
+        a = np.exp(self.scales.spread_a * state.alpha)
+        ladder = a[:, None] * steps.ladder(state.steps.own)
+        items, most = ladder.shape
+        seen = StepDerivatives(*map(np.empty, ((items, most), (items, most, most), (*variances.shape, most))))
+        tilt_ratings(self.table.answers, (ladder, steps.partial), logits, tuple(state.sites), found, tuple(seen))
+        return found[0], found[1], found[2], by_item, StepCurvature(steps, state.steps, a, seen, gaussian)
 
     def _moved(
         self, sites: Sites, logits: Floats, variances: Floats, mean: Floats, variance: Floats, convex: float
@@ -270,15 +320,32 @@ class Propagation:
             np.where(asked, sites.linear + DAMPED * (linear - sites.linear), 0.0),
         )
 
-    def _alpha(self, state: PropagationState, gaussian: CrossedGaussian, covariances: Covariances) -> Floats:
+    def _alpha(
+        self,
+        state: PropagationState,
+        gaussian: CrossedGaussian,
+        covariances: Covariances,
+        thresholds: StepCurvature | None,
+    ) -> Floats:
         """Log discriminations a step further, summing to zero."""
         if not self.table.free_a:
             return state.alpha
-        moved = state.alpha + _step(*self._slope(state, gaussian, covariances))
+        moved = state.alpha + _step(*self._slope(state, gaussian, covariances, thresholds))
         return np.asarray(moved - moved.mean())
 
+    def _steps(self, state: PropagationState, thresholds: StepCurvature | None, alpha: Floats) -> ItemSteps:
+        """Steps between ratings a step further, when log discriminations move to `alpha`."""
+        if thresholds is None:
+            return state.steps
+        moves = thresholds.step(self.scales.spread_a * (alpha - state.alpha))
+        return ItemSteps(*(at + _step(move, np.ones(1)) for at, move in zip(state.steps, moves, strict=True)))
+
     def _slope(
-        self, state: PropagationState, gaussian: CrossedGaussian, covariances: Covariances
+        self,
+        state: PropagationState,
+        gaussian: CrossedGaussian,
+        covariances: Covariances,
+        thresholds: StepCurvature | None,
     ) -> tuple[Floats, Floats]:
         """By each log discrimination, the slope of the log evidence and prior, and their information if abilities,
         difficulties and effects were known. Logits vary along with these.
@@ -288,7 +355,11 @@ class Propagation:
         ahead, factor = self._ahead(gaussian), self.scales.spread_a * gaussian.directions.factor[:, 0]
         pull = (linear - precision * gaussian.logits) * ahead - precision * between
         slope = factor * pull.sum(axis=1) - state.alpha
-        return slope, 1 + factor**2 * np.sum(precision * (ahead**2 + across), axis=1)
+        known = 1 + factor**2 * np.sum(precision * (ahead**2 + across), axis=1)
+        if thresholds is None:
+            return slope, known
+        more, sure = thresholds.of_log_a()
+        return slope + self.scales.spread_a * more, known + self.scales.spread_a**2 * sure
 
     def _asymptotes(self, state: PropagationState, by_item: Floats) -> tuple[Floats, Floats, Floats]:
         """Logits of the asymptotes a step further, and the information about them `[2, I]`."""

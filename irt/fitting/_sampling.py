@@ -21,15 +21,13 @@ from irt._responses import Floats
 from irt.checks._convergence import mixing
 from irt.fitting import _nuts as nuts
 from irt.fitting import _pymc_model as pymc_model
-from irt.fitting._chains import Enough, Sampled
+from irt.fitting._chains import Enough, Sampled, some_of
 from irt.fitting._estimation_outcome import EstimationOutcome, Progress
 
 DIVERGENT_SHARE = 0.001
 """Transitions that may diverge in the repeated run, which is then said; in the first run none may."""
 CAREFUL = 0.99
 """Acceptance aimed at in the repeated run: abilities between two very steep items stand between cliffs."""
-LIKELIHOOD_DRAWS = 400
-"""Draws over which the log-likelihood is averaged; more change its mean by less than its own spread."""
 FEW = 50
 """Quantities with fewer columns are looked at first between blocks of draws: they mix most slowly."""
 
@@ -102,7 +100,7 @@ def sample_posterior(problem: Problem, settings: FitSettings, progress: Progress
 
 def _mean_log_likelihood(problem: Problem, sampled: Sampled) -> float:
     """Log-likelihood of all answers, averaged over some draws."""
-    some = np.unique(np.linspace(0, sampled.draws - 1, min(LIKELIHOOD_DRAWS, sampled.draws)).astype(int))
+    some = some_of(sampled.draws)
     each = ({name: values[draw] for name, values in sampled.values.items()} for draw in some)
     return float(np.mean([_log_likelihood(problem, draw) for draw in each]))
 

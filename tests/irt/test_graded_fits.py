@@ -23,7 +23,7 @@ def sim() -> GradedSimulation:
 
 @pytest.fixture(scope="module")
 def fit(sim: GradedSimulation) -> irt.Fit:
-    return irt.fit(sim.data, "grm", **SHORT)  # type: ignore[arg-type]
+    return irt.fit(sim.data, "grm", item_effects=False, **SHORT)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def plain() -> irt.Fit:
 @pytest.fixture(scope="module")
 def credited() -> irt.Fit:
     sim = simulate_graded(None, 8, [3] * 5 + [2] * 3, facets={"retriever": 4, "icl": 3}, seed=1, model="gpcm")
-    fit = irt.fit(sim.data, "gpcm")
+    fit = irt.fit(sim.data, "gpcm", item_effects=False)
     truth = sim.truth.effects["retriever"]
     contrast = fit.contrast("retriever", "retriever0", "retriever1")
     assert contrast.estimate == pytest.approx(truth[0] - truth[1], abs=3 * contrast.sd)
@@ -124,7 +124,7 @@ def test_sampling_and_maximum_likelihood_agree_on_ratings(model: str) -> None:
 @pytest.mark.slow
 def test_right_and_wrong_answers_have_the_posterior_of_the_two_parameter_model() -> None:
     data = irt.simulate(None, 20, facets={"retriever": 5, "icl": 3}, seed=1).data
-    graded_fit, usual = irt.fit(data, "grm"), irt.fit(data, "2pl", item_effects=False)
+    graded_fit, usual = (irt.fit(data, model, item_effects=False) for model in ("grm", "2pl"))
     assert graded_fit.converged, graded_fit.warnings
     for name in ("a", "b", "theta", "effect.retriever", "residual_scale"):
         error = usual.draws[name].std(axis=0)
@@ -157,7 +157,7 @@ def test_ratings_that_begin_at_one_are_told() -> None:
             "model '2pl' is for right and wrong answers; the table has scores up to 3; wanted model grm, gpcm or pcm",
         ),
         ({"model": "auto"}, "model 'auto' is for right and wrong answers"),
-        ({"method": "map"}, "model 'grm' has no method 'map'; wanted nuts or mml"),
+        ({"method": "svi"}, "model 'grm' has no method 'svi'; wanted nuts, map, laplace or mml"),
         ({"backend": "pymc"}, "model 'grm' by 'nuts' has no backend 'pymc'"),
         ({"method": "mml", "priors": irt.Priors()}, "takes no priors"),
         ({"interval": 2.0}, "interval 2 is not a probability"),

@@ -10,7 +10,7 @@ import irt
 from examcore import Exam, Question, RunFolder
 from rag import grid_of, write_responses
 from ragexam._config import Config, GridSettings, RunFitSettings, RunPruneSettings
-from ragexam._measure import fitted, n_choices, run_data
+from ragexam._measure import fitted, n_choices, run_data, still_varying
 from ragexam._settings import check
 
 
@@ -21,6 +21,18 @@ def test_the_settings_of_a_fit_reach_it() -> None:
     assert (fit.model, fit.method, fit.interval, fit.seed) == ("1pl", "laplace", 0.8, 5)
     with pytest.raises(ValueError, match="has no backend 'stan'"):
         fitted(data, RunFitSettings(backend="stan"), 5, 4, lambda _done, _total: None)
+
+
+def test_item_covariates_that_pruning_leaves_the_same_for_all_items_are_named() -> None:
+    data = irt.simulate(6, 4, seed=1).data.select(("q1", "q2", "q3"))
+    known = {
+        "overlap": dict(zip(["q0", "q1", "q2", "q3"], (0.5, 0.1, 0.2, 0.3), strict=True)),
+        "topic": dict.fromkeys(data.items, "law"),
+    }
+    found, kept = still_varying(data, known)
+    assert kept == {"overlap": known["overlap"]}
+    assert found.notes[-1] == "Item covariates that are the same for all items that are left were left out: topic."
+    assert still_varying(data, kept) == (data, kept)
 
 
 def test_a_method_without_components_is_no_setting_of_a_run() -> None:
