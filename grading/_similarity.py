@@ -144,7 +144,7 @@ def compared_files(path: Path, gold: Path, how: NgramSettings, sampling: Samplin
     forms = [one.split("\t") for one in golds]
     _require_words(gold, forms)
     scores = np.array([similarity(one, some, how).score for one, some in zip(texts, forms, strict=True)])
-    return ComparedLines(how, sampling.level, texts, scores, sampling.mean(scores[~np.isnan(scores)]))
+    return ComparedLines(how, sampling.interval, texts, scores, sampling.mean(scores[~np.isnan(scores)]))
 
 
 def words(text: str) -> list[str]:

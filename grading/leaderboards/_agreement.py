@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -121,6 +123,20 @@ def read_judgements(path: str | Path) -> tuple[Judgements, int]:
     return judgements, len(rows) - len(graded)
 
 
+def agree_files(
+    first: Path, second: Path, sampling: Sampling, *, over: Over, threshold: float | None
+) -> JudgeAgreement:
+    """The agreement of the judgements of two files, with fewer resamples; rows without a grade are counted.
+
+    Raises `ValueError` as `read_judgements` and `agree`, and for a threshold that does not divide the grades.
+    """
+    (a, without_a), (b, without_b) = read_judgements(first), read_judgements(second)
+    if threshold is not None:
+        _require_divided({first: a, second: b}, threshold)
+    found = agree(a, b, replace(sampling, draws=SAMPLING.draws), over=over, threshold=threshold)
+    return found._replace(without_grade={"a": without_a, "b": without_b})
+
+
 def agree(
     first: Judgements,
     second: Judgements,
@@ -137,10 +153,9 @@ def agree(
     topics = len({topic for topic, _ in pairs})
     by_topic = over == "topics" or (over == "auto" and topics >= TOPICS)
     groups = [topic for topic, _ in pairs] if by_topic else None
-    level, draws, seed = sampling
-    kappa_of = partial(cohen_kappa, groups=groups, interval=level, draws=draws, seed=seed)
+    kappa_of = partial(cohen_kappa, groups=groups, **vars(sampling))
     kappa = partial(kappa_of, *grades)
-    alpha = partial(krippendorff_alpha, grades, groups=groups, interval=level, draws=draws, seed=seed)
+    alpha = partial(krippendorff_alpha, grades, groups=groups, **vars(sampling))
     return JudgeAgreement(
         n=len(pairs),
         n_topics=topics,
@@ -151,7 +166,7 @@ def agree(
         alpha_ordinal=alpha(metric="ordinal"),
         alpha_interval=alpha(metric="interval"),
         kappa_binary=None if threshold is None else kappa_of(*[[one >= threshold for one in row] for row in grades]),
-        interval=level,
+        interval=sampling.interval,
         interval_over="topics" if by_topic else "pairs",
         threshold=threshold,
         confusion=_confusion(grades),
@@ -159,6 +174,22 @@ def agree(
         only_in_b=_only(second, first),
         without_grade={"a": 0, "b": 0},
     )
+
+
+def _require_divided(files: Mapping[Path, Judgements], threshold: float) -> None:
+    """Refuse a threshold that no grade of a file reaches, or that all grades of all files reach."""
+    if not math.isfinite(threshold):
+        raise ValueError(f"threshold: {threshold:g}; wanted a finite number")
+    grades = {path: [grade for one in judged.values() for grade in one.values()] for path, judged in files.items()}
+    for path, known in grades.items():
+        if max(known) < threshold:
+            raise ValueError(
+                f"{path}: the highest grade is {max(known):g}; wanted one of {threshold:g} or more (--threshold)"
+            )
+    lowest = min(map(min, grades.values()))
+    if lowest >= threshold:
+        names = ", ".join(map(str, grades))
+        raise ValueError(f"{names}: the lowest grade is {lowest:g}; wanted one below {threshold:g} (--threshold)")
 
 
 def _is_table(path: Path) -> bool:

@@ -139,9 +139,9 @@ def favour(data: JudgedScores, sampling: Sampling = SAMPLING, *, permutations: i
     exact = arrangements <= permutations
     assigned = _every_order(labels) if exact else _random_orders(labels, permutations, sampling.seed)
     patterns = np.array([_own(one, data.judge_families) for one in assigned])
-    _require_small_p(patterns, own, arrangements, sampling.level)
+    _require_small_p(patterns, own, arrangements, sampling.interval)
     estimate = float(_effects(own[None], mean[None])[0])
-    low, high, p = _invert(patterns, mean, own, estimate, 1 - sampling.level)
+    low, high, p = _invert(patterns, mean, own, estimate, 1 - sampling.interval)
     return Favour(
         IntervalEstimate(estimate, low, high),
         p,
@@ -152,7 +152,7 @@ def favour(data: JudgedScores, sampling: Sampling = SAMPLING, *, permutations: i
         int(own.sum()),
         arrangements,
         exact,
-        sampling.level,
+        sampling.interval,
         len(data.judges),
         len(data.topics),
         data.left_out,

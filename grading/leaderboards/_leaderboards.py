@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from examcore import (
 from examcore.console import interval_text
 from grading._printing import shortened
 from grading._records import SAMPLING, Sampling
-from grading.formats._score_tables import ScoreTable
+from grading.formats._score_tables import ScoreTable, read_scores
 from grading.leaderboards._paired import Comparison, Pairs, compare_systems, counted_means, topic_counts
 
 FEW = 10
@@ -100,7 +101,7 @@ class Correlations:
             **self.over_systems,
             "random_ties": self.random_ties,
             "tied": dict(zip("ab", self.tied, strict=True)),
-            "interval": self.sampling.level,
+            "interval": self.sampling.interval,
             "interval_over": "systems",
             "over_topics": self.over_topics,
             "over_systems_and_topics": self.over_both,
@@ -116,7 +117,7 @@ class Correlations:
             "topics resampled": self.over_topics,
             "systems and topics resampled": self.over_both,
         }
-        lines = [f"{len(self.systems)} systems in both; {self.sampling.level:.0%} intervals"]
+        lines = [f"{len(self.systems)} systems in both; {self.sampling.interval:.0%} intervals"]
         for title, part in over.items():
             if part is not None:
                 lines += [title, *(f"  {name:<9} {interval_text(part[name])}" for name in PRINTED)]
@@ -144,6 +145,16 @@ class Correlations:
             "left_out": table.left_out,
             **(untested if compared is None else compared.record()),
         }
+
+
+def correlate_files(
+    first: Path, second: Path, measures: Sequence[str], sampling: Sampling, shown: Pairs
+) -> Correlations:
+    """Compare the leaderboards of two files, by one measure for both or one for each where they have several."""
+    if len(measures) > 2:
+        raise ValueError(f"--measure: {len(measures)} times; wanted one for both leaderboards, or one for each")
+    of_first, of_second = (measures[0], measures[-1]) if measures else (None, None)
+    return correlate(read_scores(first, of_first), read_scores(second, of_second), sampling, shown)
 
 
 def correlate(
@@ -188,7 +199,7 @@ def over_systems(
     size = len(x)
     weights = topic_counts(size, sampling.draws, np.random.default_rng(sampling.seed))
     return {
-        name: percentile_interval(float(one(x, y, np.ones(size))), in_batches(one, x, y, weights), sampling.level)
+        name: percentile_interval(float(one(x, y, np.ones(size))), in_batches(one, x, y, weights), sampling.interval)
         for name, one in coefficients.items()
     }
 
@@ -209,7 +220,7 @@ def over_topics(first: ScoreTable, second: ScoreTable, sampling: Sampling, *, sy
     x, y, weights = x[complete], y[complete], weights[complete] if systems_too else np.ones_like(weights[complete])
     observed = (_rounded(first.means), _rounded(second.means), np.ones(size))
     return {
-        name: _shifted(float(one(*observed)), in_batches(one, x, y, weights), sampling.level)
+        name: _shifted(float(one(*observed)), in_batches(one, x, y, weights), sampling.interval)
         for name, one in RANK_CORRELATIONS.items()
     }
 

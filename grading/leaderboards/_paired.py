@@ -168,7 +168,7 @@ def compare_systems(
     first, second = (np.array(one) for one in zip(*itertools.combinations(range(len(table.systems)), 2), strict=True))
     differences = table.values[first] - table.values[second]
     rng = np.random.default_rng(sampling.seed)
-    ends = _intervals(differences, sampling.level, sampling.draws, rng)
+    ends = _intervals(differences, sampling.interval, sampling.draws, rng)
     p, adjusted = sign_flip(differences, permutations, rng)
     detectable = _detectable(differences)
     pairs = tuple(

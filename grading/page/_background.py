@@ -116,13 +116,13 @@ def _left_of_run(record: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def making_view(evidence: GradingEvidence, command: str, version: str) -> View:
     """Grader, model, prompts, seeds, counts, commands."""
-    record, sources = evidence.record, evidence.sources
+    record = evidence.record
     plain = {key: record[key] for key in ("grader", "model", "seed", "interval", "n", "ragexam") if key in record}
     page = {
         "systems from": evidence.systems.source or "none",
-        "interval": percent(sources.interval),
+        "interval": percent(evidence.sampling.interval),
         "resampled": "queries, 2,000 times",
-        "seed": str(sources.seed),
+        "seed": str(evidence.sampling.seed),
         "ragexam": version,
     }
     parts = {

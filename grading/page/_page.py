@@ -20,6 +20,7 @@ from examcore.page import (
     points,
 )
 from grading._printing import noted
+from grading._records import Sampling
 from grading.page import _background as background
 from grading.page._evidence import GradingEvidence, Sources, default_tau, gather
 from grading.page._questions import QuestionSummary, asked_questions
@@ -90,15 +91,15 @@ class PageResult(NamedTuple):
         return [str(self.report), *([f"best: {self.best}"] if self.best else []), *noted(self.warnings)]
 
 
-def write_grading_report(folder: Path, sources: Sources, command: str) -> PageResult:
+def write_grading_report(folder: Path, sources: Sources, sampling: Sampling, command: str) -> PageResult:
     """Write `report.html` into a folder of `ragexam grade run`, and return its numbers.
 
     `command` is what the page says it was made by. Raises `ValueError` in one line when the folder has no grades, for a
     damaged file, and for a tau of 0 or less.
     """
-    evidence = gather(Path(folder), sources)
+    evidence = gather(folder, sources, sampling)
     known = candidates(evidence.graded) if evidence.graded.highest > 0 else ()
-    choice = _choice(evidence, sources)
+    choice = _choice(evidence)
     tau, origin = _tau(evidence, choice)
     used = board(evidence, tau)
     boards = [used if one == tau else board(evidence, one) for one in shown_taus(known, tau)]
@@ -124,7 +125,7 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> PageRe
         "board": used,
         "asked": asked,
         "caption": caption(evidence, used),
-        "level": percent(sources.interval),
+        "level": percent(sampling.interval),
         **{one.__name__: one for one in SHOWN_BY},
     }
     path = evidence.folder / "report.html"
@@ -150,13 +151,13 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> PageRe
     )
 
 
-def _choice(evidence: GradingEvidence, sources: Sources) -> Choice | None:
+def _choice(evidence: GradingEvidence) -> Choice | None:
     if evidence.official is None:
         return None
     try:
-        return choose_by_passages(evidence.graded, evidence.official, sources.sampling, rel=sources.rel)
+        return choose_by_passages(evidence.graded, evidence.official, evidence.sampling, rel=evidence.sources.rel)
     except ValueError as error:
-        raise ValueError(f"{sources.qrels}: {error}") from None
+        raise ValueError(f"{evidence.sources.qrels}: {error}") from None
 
 
 def _tau(evidence: GradingEvidence, choice: Choice | None) -> tuple[float, str]:

@@ -54,12 +54,11 @@ class Board:
 
 def board(evidence: GradingEvidence, tau: float) -> Board:
     """The leaderboard at a tau; `ValueError` for a tau of 0 or less and for runs of other queries than the bank's."""
-    sampling = evidence.sources.sampling
-    runs, questions = evidence.systems.runs, evidence.questions
-    covers = {run.name: cover(evidence.graded, run, tau, evidence.systems.k, questions) for run in runs}
+    graded, systems, bank, sampling = evidence.graded, evidence.systems, evidence.bank, evidence.sampling
+    covers = {run.name: cover(graded, run, tau, systems.k, bank) for run in systems.runs}
     every = evidence.everything
     longest = max(map(len, every.rankings.values()), default=1)
-    everything = cover(evidence.graded, every, tau, max(longest, 1), questions)
+    everything = cover(graded, every, tau, max(longest, 1), bank)
     found = ranking({system: one.scores for system, one in covers.items()}, sampling)
     reachable = standings({every.name: everything.scores}, sampling)[0].score
     return Board(tau, tuple(found.standings), covers, found.comparison, everything, reachable)

@@ -32,7 +32,7 @@ def tau_view(
     return {
         "sentences": [
             f"Tau is the least grade that counts as an answer. Used here: {used.tau:g}, {origin}.",
-            *_choice(choice, evidence.sources.interval),
+            *_choice(choice, evidence.sampling.interval),
         ],
         "systems": _heat(used, boards),
         "boards": boards,

@@ -49,7 +49,7 @@ def caption(evidence: GradingEvidence, found: Board) -> str:
     what = "article answers" if systems.articles else f"first {systems.k} passages answer"
     return (
         f"{measure}, tau {found.tau:g}: the share of a query's questions that the system's {what}, mean over "
-        f"{len(evidence.bank)} queries, with {percent(evidence.sources.interval)} intervals over queries"
+        f"{len(evidence.bank)} queries, with {percent(evidence.sampling.interval)} intervals over queries"
     )
 
 
@@ -59,7 +59,7 @@ def negated(found: IntervalEstimate) -> IntervalEstimate:
 
 
 def _sentences(evidence: GradingEvidence, found: Board, asked: Sequence[QuestionSummary]) -> list[str]:
-    level, best = evidence.sources.interval, found.best
+    level, best = evidence.sampling.interval, found.best
     if best is None:
         answered = sum(one.passages > 0 for one in asked)
         first = f"{answered} of {len(asked)} questions are answered by some passage at tau\u00a0{found.tau:g}."

@@ -92,13 +92,13 @@ class InTurn:
     """Several judges: each is asked what those before it left open. `decided` holds all decisions."""
 
     def __init__(self, judges: Sequence[Judge]) -> None:
-        self._judges = judges
+        self.judges = judges
         self.decided: dict[Ask, Decision] = {}
 
     def decide(self, asks: Sequence[Ask]) -> list[Decision]:
         """The first judge's decision that is one, else the last reason for there being none."""
         found = [Decision(None, "no judge")] * len(asks)
-        for judge in self._judges:
+        for judge in self.judges:
             at = [place for place, one in enumerate(found) if one.verdict is None]
             for place, one in zip(at, judge.decide([asks[place] for place in at]) if at else [], strict=True):
                 found[place] = one

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -152,7 +152,7 @@ def read_articles(path: str | Path) -> dict[str, dict[str, str]]:
     return found
 
 
-def _share(right: Mapping[str, bool | None], questions: Sequence[str]) -> float:
+def _share(right: Mapping[str, bool | None], questions: Collection[str]) -> float:
     return sum(right.get(name) is True for name in questions) / len(questions) if questions else math.nan
 
 

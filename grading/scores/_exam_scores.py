@@ -11,7 +11,7 @@ from examcore import IntervalEstimate
 from grading._printing import few, named
 from grading._records import Bank, QuestionKey, Sampling
 from grading.formats._answers import SystemAnswers, read_answers
-from grading.formats._bank_files import ALL, bank_names
+from grading.formats._bank_files import ALL, read_bank_questions
 from grading.formats._common_parts import lacking_queries
 from grading.leaderboards._paired import Pairs, Ranking, ranking
 from grading.scores._articles import ExamScore, exam_score, n_exam
@@ -77,7 +77,7 @@ def exam_scores(
 
     Raises `ValueError` in one line for files that have too little in common.
     """
-    known = bank_names(bank, None if bank is None else _asked(read_answers(answers)))
+    known = None if bank is None else read_bank_questions(bank, _asked(read_answers(answers)))
     read = read_answers(answers, known)
     best = None if gold is None else _one_system(read_answers(gold, known), gold)
     asked = _asked(read) if best is None else _asked(read, best)

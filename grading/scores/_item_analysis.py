@@ -165,8 +165,7 @@ def analysed_items(
     require_reached(table, settings.tau)
     texts = {} if bank is None else read_bank_questions(bank, graded.questions)
     if bank is not None:
-        names = {query: tuple(asked) for query, asked in texts.items()}
-        lacking_queries(bank, names, graded_questions(graded), where)
+        lacking_queries(bank, texts, graded_questions(graded), where)
     words = {(query, name): text for query, asked in texts.items() for name, text in asked.items()}
     with progress.step("counting") as report:
         counted = classical(table, settings.tau, words or {key: key[1] for key in table.items if " " in key[1]}, report)
@@ -204,7 +203,7 @@ def _modelled(
         return None, f"No item response model: {error}."
     irt.write_responses(data, out / "responses.csv")
     with progress.step("fitting") as report:
-        fit = fit_items(data, interval=sampling.level, seed=sampling.seed, progress=report)
+        fit = fit_items(data, interval=sampling.interval, seed=sampling.seed, progress=report)
     fit.save(out / "fit")
     warnings = list(fit.warnings)
     if table.blocks > 1:
@@ -225,7 +224,7 @@ def _pruned(
     try:
         with progress.step("pruning") as report:
             found = irt.prune(
-                data, keep=keep, model="2pl", seed=sampling.seed, interval=sampling.level, progress=report
+                data, keep=keep, model="2pl", seed=sampling.seed, interval=sampling.interval, progress=report
             )
     except ValueError as error:
         return None, f"The bank is not pruned: {error}."

@@ -37,7 +37,7 @@ def test_the_correlations_of_exam_2021s_table_2(measure: str, rho: float, tau: f
     rows = list(csv.DictReader(CAR.read_text().splitlines()))
     official = board({row["system"]: float(row[measure]) for row in rows})
     exam = board({row["system"]: float(row["n_exam"]) for row in rows})
-    found = correlate(official, exam, Sampling(level=0.95))
+    found = correlate(official, exam, Sampling(interval=0.95))
     ties = found.random_ties
     # The published numbers are means over random breaks of the ties (ours: their expectation).
     assert ties["spearman"].mean.estimate == pytest.approx(rho, abs=0.003)
