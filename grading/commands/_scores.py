@@ -15,7 +15,7 @@ from grading.commands._options import GradePrompt, GradeSource, Scores, ShownPai
 from grading.scores._cover import labelled_passages
 from grading.scores._cover_scores import cover_scores
 from grading.scores._effectiveness import Over, measure_files
-from grading.scores._item_analysis import ItemSettings, analysed_items
+from grading.scores._item_analysis import analysed_items
 from grading.scores._thresholds import choose_tau as tau_of
 
 Grades = Annotated[Path, typer.Argument(metavar="GRADES", help="Grades of passages: .jsonl, .csv, .tsv, also .gz.")]
@@ -126,6 +126,5 @@ def items(
 
     Questions as items: difficulty, discrimination, and a pruned bank judged held out.
     """
-    settings, progress = ItemSettings(tau, k, keep), Progress(quiet=quiet)
-    found = analysed_items(grades, run or [], settings, sampling, out, progress, **vars(source))
-    show_result(found, as_json=as_json)
+    how = {"tau": tau, "k": k, "keep": keep, **vars(source)}
+    show_result(analysed_items(grades, run or [], out, sampling, Progress(quiet=quiet), **how), as_json=as_json)

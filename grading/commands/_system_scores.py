@@ -11,9 +11,9 @@ from examcore.console import AsJson, show_result
 from grading._printing import write_scores
 from grading._records import Sampling
 from grading.commands._options import BankFile, Scores, ShownPairs
-from grading.scores._articles import rouge as rouge_of
 from grading.scores._exam_scores import exam_scores
 from grading.scores._nuggets import Metric, NuggetResult, read_all_assignments, score_run
+from grading.scores._rouge import rouge as rouge_of
 from grading.scores._rubrics import rubric_scores
 
 

@@ -45,7 +45,7 @@ from grading._printing import noted
 from grading._records import SAMPLING, Sampling
 from grading.graders._asking import ModelOptions, asking_of
 from grading.graders._assessor import NORMALIZATION, CachedAssessor, choice_task
-from grading.graders._choices import TOGETHER, supported
+from grading.graders._choices import MARGIN, TOGETHER, supported
 from rag import EXAM_PROMPT_VERSION
 
 SHARE = 0.05
@@ -233,22 +233,18 @@ def calibrate(reads: Sequence[TrialLikelihoods], sampling: Sampling = SAMPLING, 
     answers = [one.choice(margin, gold=True) for one, margin in zip(reads, margin_of, strict=True)]
     answered = [answer is not None for answer in answers]
     right = [answer == one.trial.question.key for one, answer in zip(reads, answers, strict=True)]
-    return Calibration(
-        _margin(supports, share),
-        *(_rate(one, sampling.interval) for one in (supports > margin_of, answered, right)),
-        len(reads),
-        tuple(margins),
-    )
+    rates = (_rate(one, sampling.interval) for one in (supports > margin_of, answered, right))
+    return Calibration(_margin(supports, share), *rates, n=len(reads), margins=tuple(margins))
 
 
-def read_margin(given: str | None, model: str) -> float | None:
-    """The margin in nats, None where none is given.
+def read_margin(given: str | None, model: str) -> float:
+    """The margin in nats, that of the rule of thumb where none is given.
 
     Raises `ValueError` for a number below 0, a file of another kind, and one that was written for another model, whose
     likelihoods have another spread.
     """
     if given is None:
-        return None
+        return MARGIN
     try:
         margin = float(given)
     except ValueError:

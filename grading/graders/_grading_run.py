@@ -77,14 +77,13 @@ class GraderOptions:
 class ToGrade(NamedTuple):
     """What the files hold: the pairs to grade, and what single graders need besides.
 
-    `exam` is what articles are asked, for choices; `margin` theirs, None for the usual one; `queries` the texts of
-    queries by id, for relevance; `notes` are sentences on how the files were read; `runs` list the segments of each
-    system's answers.
+    `exam` is what articles are asked, for choices, and `margin` theirs; `queries` the texts of queries by id, for
+    relevance; `notes` are sentences on how the files were read; `runs` list the segments of each system's answers.
     """
 
     paired: Paired
     exam: Exam | None = None
-    margin: float | None = None
+    margin: float = MARGIN
     queries: dict[str, str] | None = None
     notes: Sequence[str] = ()
     runs: Mapping[str, TrecRun] = MappingProxyType({})
@@ -226,7 +225,7 @@ def _grader(
 
 def _with_model(options: GraderOptions, asking: CachedAssessor, given: ToGrade) -> Grader:
     if given.exam is not None:
-        return choice_reader(asking, given.exam, given.paired, MARGIN if given.margin is None else given.margin)
+        return choice_reader(asking, given.exam, given.paired, given.margin)
     if options.grader == "qa":
         return qa_grader(asking, options.verify)
     if options.grader == "rating":

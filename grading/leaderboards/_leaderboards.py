@@ -41,12 +41,10 @@ Intervals = dict[str, IntervalEstimate]
 class RandomTies(NamedTuple):
     """A coefficient when ties are broken at random: its expectation with interval, and its standard deviation."""
 
-    mean: IntervalEstimate
+    estimate: float
+    low: float
+    high: float
     sd: float
-
-    def record(self) -> dict[str, float]:
-        """`estimate, low, high, sd` for JSON."""
-        return {**self.mean._asdict(), "sd": self.sd}
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ class Correlations:
         if sum(self.tied):
             lines.append(f"ties broken at random ({self.tied[0]} systems tied in A, {self.tied[1]} in B)")
             for name, one in self.random_ties.items():
-                lines.append(f"  {name:<9} {interval_text(one.mean)}, standard deviation {one.sd:.3f}")
+                lines.append(f"  {name:<9} {interval_text(one[:3])}, standard deviation {one.sd:.3f}")
         for which, table in self._boards.items():
             some = self.alone[which]
             lines += [f"only in {which.upper()}: {len(some)} systems: {shortened(some)}"] if some else []
@@ -253,8 +251,8 @@ def _rounded(scores: Floats) -> Floats:
 def _random_ties(name: str, x: Floats, y: Floats, sampling: Sampling) -> RandomTies:
     mean = over_systems(x, y, sampling, {name: RANDOM_TIES[name]})[name]
     if not _tied(x) and not _tied(y):
-        return RandomTies(mean, 0.0)
-    return RandomTies(mean, break_ties(RANK_CORRELATIONS[name], x, y, draws=TIE_DRAWS, seed=sampling.seed).sd)
+        return RandomTies(*mean, sd=0.0)
+    return RandomTies(*mean, break_ties(RANK_CORRELATIONS[name], x, y, draws=TIE_DRAWS, seed=sampling.seed).sd)
 
 
 def _shifted(estimate: float, values: Floats, level: float) -> IntervalEstimate:

@@ -134,6 +134,29 @@ class Ranking(NamedTuple):
         return [*table_lines(first, columns), *pair_lines(self.pairs, self.shown), *noted(self.notes)]
 
 
+class RankedSystems(NamedTuple):
+    """Systems ranked by their scores on so many `units`, as `{"queries": 12}`, with the means of each by some measures.
+
+    A measure leads from its name in JSON to its title and the mean of each system.
+    """
+
+    units: Mapping[str, int]
+    measures: Mapping[str, tuple[str, Mapping[str, IntervalEstimate]]]
+    ranking: Ranking
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        systems = {
+            system: {**{name: means[system] for name, (_, means) in self.measures.items()}, "per_query": scores}
+            for system, scores in self.ranking.scores.items()
+        }
+        return {**self.units, "systems": systems, **self.ranking.record()}
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        return self.ranking.lines(dict(self.measures.values()))
+
+
 def standings(table: SystemScores, sampling: Sampling = SAMPLING) -> list[Standing]:
     """The systems by their means, the best first; those without a score last."""
     found = []

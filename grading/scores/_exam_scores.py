@@ -1,20 +1,35 @@
-"""Systems by EXAM and n-EXAM, from files of answers, the best first."""
+"""Systems by EXAM and n-EXAM, the share of a query's questions that their articles answer (Sander and Dietz 2021)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from examcore import IntervalEstimate
+import numpy as np
+
+from examcore import Indices, IntervalEstimate
 from grading._printing import few, named
-from grading._records import Bank, QuestionKey, Sampling
+from grading._records import SAMPLING, Bank, QuestionKey, Sampling
 from grading.formats._answers import SystemAnswers, read_answers
 from grading.formats._bank_files import ALL, read_bank_questions
 from grading.formats._common_parts import lacking_queries
 from grading.leaderboards._paired import Pairs, Ranking, ranking
-from grading.scores._articles import ExamScore, exam_score, n_exam
+
+Right = Mapping[str, Mapping[str, bool | None]]
+"""Query -> question -> whether the article's answer is right; None or absent if unanswered."""
+
+
+@dataclass(frozen=True)
+class ExamScore:
+    """A system's EXAM by query, the queries it skips (each scored 0), and how many questions it leaves unanswered."""
+
+    system: str
+    scores: Mapping[str, float]
+    skipped: tuple[str, ...]
+    unanswered: int
 
 
 @dataclass(frozen=True)
@@ -104,6 +119,33 @@ def exam_scores(
     of_gold = None if right is None else (right, ranking({"gold": right.scores}, sampling).means["gold"])
     ranked = ranking({name: one.scores for name, one in systems.items()}, sampling, notes, shown)
     return ExamScores(bank, questions, systems, ranked, of_gold, shares)
+
+
+def exam_score(system: str, right: Right, bank: Bank) -> ExamScore:
+    """`EXAM(d_q) = right answers / questions of the bank for q`, for every query of the bank.
+
+    Wrong and unanswered questions count 0, as does a query without an article (section 3.1.2). Questions outside the
+    bank are ignored.
+    """
+    given = {query: [right.get(query, {}).get(name) for name in names] for query, names in bank.items()}
+    scores = {query: found.count(True) / len(found) if found else math.nan for query, found in given.items()}
+    unanswered = sum(found.count(None) for query, found in given.items() if query in right)
+    return ExamScore(system, scores, tuple(query for query in bank if query not in right), unanswered)
+
+
+def n_exam(scores: Mapping[str, float], gold: Mapping[str, float], sampling: Sampling = SAMPLING) -> IntervalEstimate:
+    """`sum_q EXAM(d_q) / sum_q EXAM(gold_q)`, a ratio of sums that may exceed 1 (section 3.1.3).
+
+    The interval resamples queries; NaN if the gold articles answer nothing.
+    """
+    queries = [query for query in gold if query in scores]
+    ours, theirs = (np.array([table[query] for query in queries], dtype=np.float64) for table in (scores, gold))
+
+    def ratio(chosen: Indices) -> float:
+        total = float(theirs[chosen].sum())
+        return float(ours[chosen].sum()) / total if total > 0 else math.nan
+
+    return sampling.of(ratio, len(queries))
 
 
 def _one_system(read: SystemAnswers, path: Path) -> SystemAnswers:

@@ -7,16 +7,15 @@ The compliance of an answer is the sum of the weights of the criteria that it sa
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from examcore import IntervalEstimate, shown_json
+from examcore import shown_json
 from grading._file_rows import FileRow, read_rows
 from grading._printing import few, named
 from grading._records import Sampling
-from grading.leaderboards._paired import Pairs, Ranking, ranking, standings
+from grading.leaderboards._paired import Pairs, RankedSystems, ranking, standings
 
 TASK = ("sample_id", "task_id", "query_id", "qid", "query")
 CRITERION = ("rubric_title", "criterion", "question")
@@ -42,30 +41,11 @@ class JudgedRubrics(NamedTuple):
         return sum(math.isnan(one.score) for criteria in self.tasks.values() for one in criteria)
 
 
-@dataclass(frozen=True)
-class RubricScores:
-    """Systems by their compliance on so many tasks; `avoided`: the share of negative criteria that they do not meet."""
+def rubric_scores(paths: Sequence[Path], sampling: Sampling, shown: Pairs) -> RankedSystems:
+    """The systems of some files, one each, by compliance and the share of negative criteria that they do not meet.
 
-    tasks: int
-    ranking: Ranking
-    avoided: Mapping[str, IntervalEstimate]
-
-    def record(self) -> dict[str, Any]:
-        """The result as JSON types."""
-        systems = {
-            name: {"compliance": mean, "avoided": self.avoided[name], "per_query": self.ranking.scores[name]}
-            for name, mean in self.ranking.means.items()
-        }
-        return {"tasks": self.tasks, "systems": systems, **self.ranking.record()}
-
-    def lines(self) -> list[str]:
-        """The result for a reader."""
-        columns = {"compliance": self.ranking.means, "negative criteria avoided": self.avoided}
-        return self.ranking.lines(columns)
-
-
-def rubric_scores(paths: Sequence[Path], sampling: Sampling, shown: Pairs = "neighbours") -> RubricScores:
-    """The systems of some files, one each; a task that a system skips counts 0."""
+    A task that a system skips counts 0.
+    """
     read = [read_rubrics(path) for path in paths]
     names = [one.system for one in read]
     for path, one in zip(paths, read, strict=True):
@@ -85,7 +65,9 @@ def rubric_scores(paths: Sequence[Path], sampling: Sampling, shown: Pairs = "nei
     notes += named("Tasks without a criterion above 0: no score, left out of the mean", without)
     notes += few(len(tasks), "tasks")
     harmless = {one.system: one.score for one in standings(against, sampling)}
-    return RubricScores(len(tasks), ranking(table, sampling, notes, shown), harmless)
+    ranked = ranking(table, sampling, notes, shown)
+    measures = {"compliance": ("compliance", ranked.means), "avoided": ("negative criteria avoided", harmless)}
+    return RankedSystems({"tasks": len(tasks)}, measures, ranked)
 
 
 def read_rubrics(path: str | Path) -> JudgedRubrics:
@@ -104,7 +86,7 @@ def read_rubrics(path: str | Path) -> JudgedRubrics:
     found = JudgedRubrics(
         Path(path).name.partition(".")[0], {task: list(each.values()) for task, each in tasks.items()}
     )
-    if all(math.isnan(one.score) for criteria in found.tasks.values() for one in criteria):
+    if found.failed == sum(map(len, found.tasks.values())):
         raise ValueError(f"{path}: no criterion has a verdict; wanted a score from 0 to 1")
     return found
 

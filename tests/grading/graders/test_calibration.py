@@ -165,7 +165,7 @@ def test_a_question_with_nothing_to_be_confused_with_is_refused() -> None:
 def test_a_margin_is_a_number_or_the_file_of_a_calibration_for_the_same_model(tmp_path: Path) -> None:
     file = tmp_path / "margin.json"
     file.write_text('{"format": 1,\n "margin": 1.5,\n "model": "m"}')
-    assert (read_margin(None, "m"), read_margin("0.5", "m"), read_margin(str(file), "m")) == (None, 0.5, 1.5)
+    assert (read_margin(None, "m"), read_margin("0.5", "m"), read_margin(str(file), "m")) == (2.0, 0.5, 1.5)
     with pytest.raises(ValueError, match=r'margin.json: is of model "m"; wanted that of "other"'):
         read_margin(str(file), "other")
     with pytest.raises(FileNotFoundError, match=r"nothing\.json: no such file"):

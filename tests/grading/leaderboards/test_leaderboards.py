@@ -40,14 +40,14 @@ def test_the_correlations_of_exam_2021s_table_2(measure: str, rho: float, tau: f
     found = correlate(official, exam, Sampling(interval=0.95))
     ties = found.random_ties
     # The published numbers are means over random breaks of the ties (ours: their expectation).
-    assert ties["spearman"].mean.estimate == pytest.approx(rho, abs=0.003)
-    assert ties["kendall"].mean.estimate == pytest.approx(tau, abs=0.004)
+    assert ties["spearman"].estimate == pytest.approx(rho, abs=0.003)
+    assert ties["kendall"].estimate == pytest.approx(tau, abs=0.004)
     if measure == "map":
         assert ties["spearman"].sd == pytest.approx(0.021, abs=0.002)
         assert ties["kendall"].sd == pytest.approx(0.030, abs=0.003)
         # [.31, .91] and [.23, .80] where a system's copies in a resample are broken as ties, which shifts them down.
-        assert ties["spearman"].mean[1:] == pytest.approx((0.31, 0.91), abs=0.05)
-        assert ties["kendall"].mean[1:] == pytest.approx((0.23, 0.80), abs=0.03)
+        assert ties["spearman"][1:3] == pytest.approx((0.31, 0.91), abs=0.05)
+        assert ties["kendall"][1:3] == pytest.approx((0.23, 0.80), abs=0.03)
         assert found.tied == (9, 7)
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from examcore import Exam, Question
 from grading._records import Sampling
 from grading.formats._answers import read_answers
-from grading.scores._articles import exam_score, n_exam, read_articles, rouge_1_f1, rouge_scores, words
+from grading.scores._exam_scores import exam_score, n_exam
+from grading.scores._rouge import read_articles, rouge_1_f1, rouge_scores, words
 from rag import Answer, AnswerStore, Pipeline
 
 BANK = {"q1": ["a", "b", "c", "d"], "q2": ["e"], "q3": ["f", "g"]}
