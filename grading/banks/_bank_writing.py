@@ -108,7 +108,9 @@ def read_topics(path: str | Path) -> list[Topic]:
     places: dict[Topic, str] = {}
     for row in read_rows(path, {}):
         query = row.first_text((*QUERY[:4], "id", "_id", *QUERY[4:]))
-        one = Topic(query, _last_turn(row.first_text(TEXT, query)), row.first_text(SUBTOPIC, ""))
+        text = row.first_text(TEXT, query)
+        said = text.rpartition(TURN)[2].strip() if text.startswith(TURN) else text
+        one = Topic(query, said, row.first_text(SUBTOPIC, ""))
         before = places.setdefault(one, row.place)
         if before != row.place:
             raise ValueError(
@@ -130,11 +132,6 @@ def topic_texts(path: Path | None, topics: Collection[str]) -> dict[str, str]:
             f"{path}: none of its queries ({shortened(list(found))}) is a topic here; wanted {shortened(list(topics))}"
         )
     return found
-
-
-def _last_turn(text: str) -> str:
-    """What the user said last; a text that is no conversation stays as it is."""
-    return text.rpartition(TURN)[2].strip() if text.startswith(TURN) else text
 
 
 def write_bank_on(

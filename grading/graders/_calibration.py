@@ -233,8 +233,15 @@ def calibrate(reads: Sequence[TrialLikelihoods], sampling: Sampling = SAMPLING, 
     answers = [one.choice(margin, gold=True) for one, margin in zip(reads, margin_of, strict=True)]
     answered = [answer is not None for answer in answers]
     right = [answer == one.trial.question.key for one, answer in zip(reads, answers, strict=True)]
-    rates = (_rate(one, sampling.interval) for one in (supports > margin_of, answered, right))
-    return Calibration(_margin(supports, share), *rates, n=len(reads), margins=tuple(margins))
+    level = sampling.interval
+    return Calibration(
+        _margin(supports, share),
+        _rate(supports > margin_of, level),
+        _rate(answered, level),
+        _rate(right, level),
+        len(reads),
+        tuple(margins),
+    )
 
 
 def read_margin(given: str | None, model: str) -> float:

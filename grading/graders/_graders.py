@@ -325,7 +325,9 @@ def graded_answer(pair: PassageQuestion, reply: AssessorReply) -> GraderResult:
         return _graded(pair, reply, parse_answer)
     answer, parsed = cleaned(reply.text), parse_answer(reply.text)
     has_truth_key = any(polarity(one.text, alone=True) is not None for one in pair.question.answers)
-    may_match = parsed.rule == "answer" or has_truth_key or _is_literal(answer, pair.question)
+    plain = answer.strip(" .()[]").casefold()
+    is_literal = any(plain == one.text.strip(" .()[]").casefold() for one in pair.question.answers)
+    may_match = parsed.rule == "answer" or has_truth_key or is_literal
     if may_match and is_correct(answer, pair.question):
         return _result(pair, reply, Parsed(1.0, MATCH), answer)
     if parsed.rule == "answer":
@@ -345,11 +347,6 @@ def _verified(
     for place, reply in zip(rejected, asking.replies(asked), strict=True):
         found[place] = _second(found[place], reply)
     return found
-
-
-def _is_literal(answer: str, question: BankQuestion) -> bool:
-    plain = answer.strip(" .()[]").casefold()
-    return any(plain == one.text.strip(" .()[]").casefold() for one in question.answers)
 
 
 def _second(first: GraderResult, reply: AssessorReply) -> GraderResult:

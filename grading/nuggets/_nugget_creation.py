@@ -283,14 +283,10 @@ def distinct_nuggets(texts: Sequence[str]) -> list[str]:
     kept: dict[str, str] = {}
     for text in texts:
         plain = normalized(text)
-        if plain and plain not in kept and not any(_says_the_same(text, one) for one in kept.values()):
+        near = (one for one in kept.values() if _marks(one) == _marks(text))
+        if plain and plain not in kept and not any(similarity(text, [one]).score >= NEAR for one in near):
             kept[plain] = text
     return list(kept.values())
-
-
-def _says_the_same(first: str, second: str) -> bool:
-    """Whether two nuggets are nearly the same words, with the same numbers and negations."""
-    return _marks(first) == _marks(second) and similarity(first, [second]).score >= NEAR
 
 
 def _marks(text: str) -> Counter[str]:

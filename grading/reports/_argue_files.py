@@ -109,7 +109,7 @@ def argue_files(
     cited = [document for one in found for sentence in one.sentences for document in sentence.citations]
     documents = _texts(judges.documents, _DOCUMENTS, cited, "document that a report cites")
     requests = _texts(judges.requests, _REQUESTS, [one.topic for one in found], "topic of a report")
-    material = ReportMaterial.of(found, bank, documents, requests)
+    material = ReportMaterial(found, bank, documents, requests)
     human = [] if judgments is None else [read_judgments(judgments, material)]
     models = [_model_judge(one, material, judges) for one in judges.judge or ()]
     kept = [] if theirs is None else [AutoArgueJudge(theirs, material)]

@@ -94,7 +94,9 @@ def exam_scores(
     """
     known = None if bank is None else read_bank_questions(bank, _asked(read_answers(answers)))
     read = read_answers(answers, known)
-    best = None if gold is None else _one_system(read_answers(gold, known), gold)
+    best = None if gold is None else read_answers(gold, known)
+    if best is not None and len(best.systems) > 1:
+        raise ValueError(f"{gold}: answers of {len(best.systems)} systems; wanted the gold articles' only")
     asked = _asked(read) if best is None else _asked(read, best)
     questions = known or asked
     _require_common(questions, read, answers, bank)
@@ -146,12 +148,6 @@ def n_exam(scores: Mapping[str, float], gold: Mapping[str, float], sampling: Sam
         return float(ours[chosen].sum()) / total if total > 0 else math.nan
 
     return sampling.of(ratio, len(queries))
-
-
-def _one_system(read: SystemAnswers, path: Path) -> SystemAnswers:
-    if len(read.systems) > 1:
-        raise ValueError(f"{path}: answers of {len(read.systems)} systems; wanted the gold articles' only")
-    return read
 
 
 def _asked(*files: SystemAnswers) -> dict[str, tuple[str, ...]]:

@@ -21,7 +21,7 @@ NUGGETS = (
     BankQuestion("gap", "t", "Where?"),
 )
 REPORT = SystemReport("r", "t", (Sentence("A.", ("D1", "D2")), Sentence("B."), Sentence("C.")))
-MATERIAL = ReportMaterial.of([REPORT], NUGGETS)
+MATERIAL = ReportMaterial([REPORT], NUGGETS)
 
 
 def read(tmp_path: Path, *lines: dict[str, object], material: ReportMaterial = MATERIAL) -> HumanJudge:
@@ -142,7 +142,7 @@ def test_what_has_no_effect_is_said(tmp_path: Path) -> None:
 
 
 def test_run_and_topic_must_be_named_where_there_are_several(tmp_path: Path) -> None:
-    both = ReportMaterial.of([REPORT, SystemReport("s", "t", REPORT.sentences)], NUGGETS)
+    both = ReportMaterial([REPORT, SystemReport("s", "t", REPORT.sentences)], NUGGETS)
     with pytest.raises(ValueError, match=r"judgments\.jsonl:1: no 'run'; wanted text"):
         read(tmp_path, {"sentence": 0, "supported": True}, material=both)
 
