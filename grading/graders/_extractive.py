@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examcore import ReplyStore, StoredReply
+from grading._records import Floats
 from grading.formats._passages import PassageQuestion, keyed
 from grading.graders._assessor import AssessorReply
 from grading.graders._graders import Grader, GraderResult, graded_answer
@@ -27,8 +28,6 @@ LONGEST = 30
 """The most tokens of an answer."""
 WINDOW, STRIDE = 384, 128
 """Tokens of a window, question included, and of the overlap of two windows."""
-
-Floats = NDArray[np.float64]
 
 
 class Span(NamedTuple):

@@ -66,6 +66,8 @@ RELEVANCE = "relevance"
 """The question id of judgements without a question of the bank."""
 
 
+KEYED = ("qa", "reader")
+"""Graders that compare answers with a key."""
 UNPARSED_SHOWN = 5
 """Unparsed replies that the summary shows."""
 REPLY_SHOWN = 200
@@ -273,7 +275,7 @@ def grade_all(grader: Grader, pairs: Sequence[PassageQuestion], report: ReportPr
     graded = tuple(one for one in found if one.rule != NO_REPLY)
     lost = tuple(one for one in found if one.rule == NO_REPLY)
     # Other graders need no key; they leave out pairs only to grade each passage once.
-    without_key = len(pairs) - len(wanted) if grader.name in ("qa", "reader") else 0
+    without_key = len(pairs) - len(wanted) if grader.name in KEYED else 0
     return GradingOutcome(graded, lost, without_key)
 
 

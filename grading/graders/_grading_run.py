@@ -28,6 +28,7 @@ from grading.graders._calibration import read_margin
 from grading.graders._choices import MARGIN, choice_reader
 from grading.graders._extractive import extractive_grader, load_reader
 from grading.graders._graders import (
+    KEYED,
     Grader,
     GradingResult,
     direct_relevance,
@@ -50,8 +51,6 @@ WITHOUT_QUESTIONS = ("relevance", *RELEVANCE_JUDGES)
 """Graders that are shown a query and no question."""
 _FILE_NAME = re.compile(r"[^\w.-]+")
 """What stands in a run's name and may not stand in a file's."""
-KEYED = ("qa", "reader")
-"""Graders that compare answers with a key."""
 
 
 @dataclass(frozen=True)

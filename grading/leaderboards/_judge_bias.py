@@ -16,19 +16,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from examcore import IntervalEstimate
 from examcore.console import interval_text
 from grading._file_rows import Columns, read_rows
 from grading._printing import shortened
-from grading._records import SAMPLING, Sampling
+from grading._records import SAMPLING, Floats, Sampling
 from grading.formats._score_tables import SCORE, SYSTEM, TOPIC, cells_of
 
 PERMUTATIONS = 2000
 """Arrangements drawn when there are more than this: the standard error of a p of .05 is then about .005."""
-
-Floats = NDArray[np.float64]
 _FAMILY: Columns = {"family": ("system_family",)}
 _JUDGE: Columns = {"judge": ("writer", "grader", "assessor")}
 _JUDGE_FAMILY: Columns = {"judge_family": ("writer_family", "grader_family")}

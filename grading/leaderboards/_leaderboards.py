@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from examcore import (
     RANDOM_TIES,
@@ -22,7 +21,7 @@ from examcore import (
 )
 from examcore.console import interval_text
 from grading._printing import shortened
-from grading._records import SAMPLING, Sampling
+from grading._records import SAMPLING, Floats, Sampling
 from grading.formats._score_tables import ScoreTable, read_scores
 from grading.leaderboards._paired import Comparison, Pairs, compare_systems, counted_means, topic_counts
 
@@ -33,8 +32,6 @@ PRINTED = ("spearman", "kendall", "tau_ap", "tau_ap_b")
 """The coefficients that are printed; JSON has all."""
 TIE_DRAWS = 1000
 """How often ties are broken at random: the standard deviation is known to about 2 %."""
-
-Floats = NDArray[np.float64]
 Intervals = dict[str, IntervalEstimate]
 
 
@@ -51,15 +48,14 @@ class RandomTies(NamedTuple):
 class Correlations:
     """How far two leaderboards agree: every coefficient by name, with percentile bootstrap intervals.
 
-    `systems` are those in both; `only_first` and `only_second` are in one leaderboard and are ignored. `over_systems`
+    `systems` are those in both; those `alone` in one leaderboard are ignored. `over_systems`
     resamples systems (would other systems agree as well?), `over_topics` topics, `over_both` systems and topics; the
     latter two are None if neither leaderboard has topics. `tied` counts the systems of each leaderboard that share
     their score with another; `shown` are the pairs of systems of each of the `tables` that are printed.
     """
 
     systems: tuple[str, ...]
-    only_first: tuple[str, ...]
-    only_second: tuple[str, ...]
+    alone: Mapping[str, tuple[str, ...]]
     over_systems: Intervals
     over_topics: Intervals | None
     over_both: Intervals | None
@@ -79,11 +75,6 @@ class Correlations:
         """The systems of each leaderboard with topics, in pairs."""
         tested = {name: one for name, one in self._boards.items() if len(one.topics) >= 2 and len(one.systems) >= 2}
         return {name: compare_systems(one, self.sampling) for name, one in tested.items()}
-
-    @property
-    def alone(self) -> dict[str, Sequence[str]]:
-        """The systems that only one leaderboard has."""
-        return {"a": self.only_first, "b": self.only_second}
 
     @property
     def notes(self) -> list[str]:
@@ -173,8 +164,10 @@ def correlate(
     with_topics = any(len(table.topics) > 1 for table in pair)
     return Correlations(
         systems,
-        tuple(one for one in first.systems if one not in systems),
-        tuple(one for one in second.systems if one not in systems),
+        {
+            which: tuple(one for one in has.systems if one not in systems)
+            for which, has in (("a", first), ("b", second))
+        },
         found,
         over_topics(*pair, sampling) if with_topics else None,
         over_topics(*pair, sampling, systems_too=True) if with_topics else None,

@@ -12,7 +12,7 @@ from scipy import stats
 
 from examcore import BOOTSTRAP_DRAWS, IntervalEstimate, percentile_interval
 from grading._printing import noted, signed, table_lines
-from grading._records import SAMPLING, Sampling, SystemScores
+from grading._records import SAMPLING, Floats, Sampling, SystemScores
 from grading.formats._score_tables import ScoreTable, table_of
 
 PERMUTATIONS = 10_000
@@ -23,8 +23,6 @@ ALPHA = 0.05
 """Two systems differ significantly when their adjusted p is below this."""
 POWER = 0.8
 """The usual probability of finding a difference that exists (Cohen 1988)."""
-
-Floats = NDArray[np.float64]
 Pairs = Literal["neighbours", "all"]
 """The pairs of systems that are printed."""
 

@@ -22,7 +22,7 @@ from scipy import optimize, special, stats
 from examcore import IntervalEstimate
 from examcore.console import interval_text
 from grading._file_rows import read_rows
-from grading._records import Sampling
+from grading._records import Floats, Sampling
 from grading.formats._score_tables import QUESTION, SCORE, SYSTEM, TOPIC, cells_of
 
 MOST = 10_000_000
@@ -36,8 +36,6 @@ SAMPLING = Sampling(draws=1000)
 
 ROUNDING = 1e-9
 """Relative size of deviations that are rounding errors."""
-
-Floats = NDArray[np.float64]
 Scores = Mapping[tuple[str, str, str], float]
 """`(system, topic, question) -> score`; the question is empty where a topic has one score."""
 

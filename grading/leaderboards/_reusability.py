@@ -20,13 +20,12 @@ from scipy import stats
 from examcore import IntervalEstimate, in_batches, kendall, percentile_interval
 from examcore.console import interval_text
 from grading._file_rows import read_rows
-from grading._records import SAMPLING, Sampling
+from grading._records import SAMPLING, Floats, Sampling
 from grading.formats._grades import SUPPORT
 from grading.formats._score_tables import GRADE, PASSAGE, QUESTION, SYSTEM, TOPIC, cells_of, grid_of
 from grading.leaderboards._paired import counted_means, topic_counts
 from grading.scores._nuggets import Assignments, is_assignments, read_all_assignments
 
-Floats = NDArray[np.float64]
 Kind = Literal["bank", "pool"]
 
 

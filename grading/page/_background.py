@@ -12,12 +12,8 @@ from examcore.page import clipped, flattened, percent, shown_value
 from grading._printing import named
 from grading.graders._graders import REPLY_SHOWN, UNPARSED_SHOWN
 from grading.page._evidence import GradingEvidence
-from grading.page._scores import Board, name
+from grading.page._scores import COLUMNS, Board, View, name
 from grading.page._verdict import with_interval
-
-View = dict[str, Any]
-COLUMNS = 8
-"""Systems side by side that fit the width of a page."""
 
 
 def replies_view(evidence: GradingEvidence) -> View:

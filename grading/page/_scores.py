@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from examcore import IntervalEstimate
 from examcore.page import clipped, joined
@@ -11,6 +12,10 @@ from grading.leaderboards._paired import Comparison, Standing, SystemPair, ranki
 from grading.page._evidence import GradingEvidence
 from grading.scores._cover import Cover, cover
 
+View = dict[str, Any]
+"""What the template reads of a section."""
+COLUMNS = 8
+"""Systems side by side that fit the width of a page, the best ones."""
 NAMED = 5
 """Systems that a sentence can list."""
 NAME = 60

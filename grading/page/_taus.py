@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from examcore import IntervalEstimate
 from examcore.page import HeatCell, HeatRow, HeatTable, joined, percent, percent_range, plain_number
 from grading.page._evidence import GradingEvidence
-from grading.page._scores import Board, name
+from grading.page._scores import COLUMNS, Board, View, name
 from grading.scores._thresholds import Choice
 
-View = dict[str, Any]
-COLUMNS = 8
-"""Systems that have a column of their own, the best ones."""
 TAUS = 8
 """Taus in the table: where grades have more levels, some evenly among them."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from examcore import IntervalEstimate
 from examcore.page import chance, joined, percent, percent_range, points
@@ -12,9 +11,8 @@ from grading._printing import few
 from grading.leaderboards._paired import ALPHA
 from grading.page._evidence import GradingEvidence
 from grading.page._questions import QuestionSummary
-from grading.page._scores import NAMED, Board, name, names
+from grading.page._scores import NAMED, Board, View, name, names
 
-View = dict[str, Any]
 FIRST = 10
 """Systems of the table that opens the page; all stand in the next section."""
 MANY = 0.05

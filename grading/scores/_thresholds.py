@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from examcore import Indices, IntervalEstimate, kendall, read_text
 from examcore.console import interval_text
 from grading._file_rows import holds_json, read_rows
 from grading._printing import few, named, noted, table_lines
-from grading._records import SAMPLING, Bank, Sampling, SystemScores
+from grading._records import SAMPLING, Bank, Floats, Sampling, SystemScores
 from grading.formats._bank_files import read_bank_questions
 from grading.formats._common_parts import (
     graded_passages,
@@ -37,7 +36,6 @@ from grading.scores._effectiveness import measure_runs
 
 FOLDS = 5
 """The usual number of folds, if there are as many queries."""
-Floats = NDArray[np.float64]
 Agreement = Callable[[Indices, Indices], float]
 """Agreement with the assessors, of the index of each query's tau and the indices of the queries."""
 

@@ -105,8 +105,7 @@ def test_systems_of_one_leaderboard_alone_are_named_and_take_no_part() -> None:
     second = board({"b": 2, "a": 1, "c": 3, "and here": 9, "there": 8})
     found = correlate(first, second)
     assert found.systems == ("a", "b", "c")
-    assert found.only_first == ("only here",)
-    assert found.only_second == ("and here", "there")
+    assert found.alone == {"a": ("only here",), "b": ("and here", "there")}
     assert found.over_systems["tau_ap"] == (1, 1, 1)
     assert found.warnings[0].startswith("3 systems: an interval over so few systems is only a rough guide")
     assert found.warnings[1].startswith("no resample of the systems changes spearman, kendall, tau_ap, tau_ap_b:")
