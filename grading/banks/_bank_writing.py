@@ -29,7 +29,7 @@ from grading._file_rows import QUERY, read_rows
 from grading._printing import counted_notes, shortened
 from grading._records import BankQuestion, KeyAnswer
 from grading.formats._bank_files import ANSWERS, QUESTION, made_id, write_bank
-from grading.graders._asking import ModelOptions
+from grading.graders._assessor import ModelOptions
 from grading.graders._reply_parsing import OPENING, json_list
 from rag import ModelSettings, load_language_model, prepare_models
 

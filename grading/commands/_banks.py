@@ -12,7 +12,7 @@ from examcore.console import AsJson, Quiet, Seed, show_result
 from grading.banks._bank_lint import Limits, lint_file
 from grading.banks._bank_writing import write_bank_on
 from grading.banks._label_changes import changed_labels
-from grading.graders._asking import ModelOptions
+from grading.graders._assessor import ModelOptions
 
 Bank = Annotated[Path, typer.Argument(metavar="BANK", help="bank.jsonl, a table, or a published question bank.")]
 

@@ -11,7 +11,7 @@ import typer
 from examcore import Progress
 from examcore.console import AsJson, Quiet, show_result
 from grading._records import Sampling
-from grading.graders._asking import ModelOptions
+from grading.graders._assessor import ModelOptions
 from grading.graders._calibration import set_margin
 from grading.graders._grading_run import GraderOptions, grade_passages
 from grading.page import Sources, write_grading_report

@@ -9,7 +9,7 @@ import typer
 
 from examcore import Progress
 from examcore.console import AsJson, Quiet, show_result
-from grading.graders._asking import ModelOptions
+from grading.graders._assessor import ModelOptions
 from grading.nuggets._nugget_assignment import assign_to_answers
 from grading.nuggets._nugget_creation import MOST, PASSAGES, create_nuggets
 from rag.engines import EngineOptions

@@ -43,8 +43,7 @@ from examcore.console import interval_text, jsonable
 from grading._file_rows import read_json_object
 from grading._printing import noted
 from grading._records import SAMPLING, Sampling
-from grading.graders._asking import ModelOptions, asking_of
-from grading.graders._assessor import NORMALIZATION, CachedAssessor, choice_task
+from grading.graders._assessor import NORMALIZATION, CachedAssessor, ModelOptions, asking_of, choice_task
 from grading.graders._choices import MARGIN, TOGETHER, supported
 from rag import EXAM_PROMPT_VERSION
 
@@ -206,7 +205,7 @@ def read_trials(
         tasks = [choice_task(one.question, text) for one, some in zip(group, texts, strict=True) for text in some]
         found = asking.scored(tasks)
         for one, some in zip(group, texts, strict=True):
-            yield _read(one, [next(found).likelihoods for _ in some])
+            yield _read(one, [next(found).value for _ in some])
         done += len(group)
         report(done, len(trials))
 

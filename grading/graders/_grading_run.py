@@ -22,8 +22,7 @@ from grading.formats._file_faults import Fault, in_words
 from grading.formats._passages import Paired, answer_runs, articles_of, keyed, pair, read_passages
 from grading.formats._report_files import is_reports
 from grading.formats._trec import TrecRun, write_run
-from grading.graders._asking import ModelOptions, asking_of, write_record
-from grading.graders._assessor import CachedAssessor
+from grading.graders._assessor import CachedAssessor, ModelOptions, asking_of, write_record
 from grading.graders._calibration import read_margin
 from grading.graders._choices import MARGIN, choice_reader
 from grading.graders._extractive import extractive_grader, load_reader

@@ -18,8 +18,7 @@ from grading.formats._bank_files import by_query
 from grading.formats._file_faults import in_words
 from grading.formats._nugget_files import read_nuggets
 from grading.formats._nugget_sources import AnswerText, read_answer_texts
-from grading.graders._asking import ModelOptions, asking_of, write_record
-from grading.graders._assessor import CachedAssessor
+from grading.graders._assessor import CachedAssessor, ModelOptions, asking_of, write_record
 from grading.graders._graders import shown_replies
 from grading.graders._prompts import quoted_answer
 from grading.nuggets._nugget_labels import NuggetLabels, NuggetsToLabel, label_nuggets, refuse_lost

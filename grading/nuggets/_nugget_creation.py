@@ -29,8 +29,7 @@ from grading._printing import counted_notes, shortened
 from grading._similarity import similarity, words
 from grading.banks._bank_writing import topic_texts
 from grading.formats._nugget_sources import read_nugget_sources
-from grading.graders._asking import ModelOptions, asking_of, write_record
-from grading.graders._assessor import CachedAssessor, PassagePrompt
+from grading.graders._assessor import CachedAssessor, ModelOptions, PassagePrompt, asking_of, write_record
 from grading.graders._graders import shown_replies
 from grading.graders._reply_parsing import OPENING
 from grading.nuggets._nugget_labels import NuggetsToLabel, label_nuggets, refuse_lost
@@ -256,13 +255,13 @@ def _revise(asking: CachedAssessor, batches: Sequence[_PassageBatch], most: int)
     for batch, reply in zip(asked, asking.replies([one.prompt(most) for one in asked]), strict=True):
         topic = batch.topic
         topic.cut += reply.cut
-        if isinstance(reply.text, NoReply):
-            topic.lost = reply.text.reason
+        if isinstance(reply.value, NoReply):
+            topic.lost = reply.value.reason
             continue
-        texts = parse_nuggets(reply.text)
+        texts = parse_nuggets(reply.value)
         # A model that has nothing to add may reply with nothing; the facts that it was shown still hold.
         if not texts and (texts is None or topic.texts):
-            topic.unread.append(reply.text)
+            topic.unread.append(reply.value)
             unread.append(batch)
             continue
         kept = distinct_nuggets(texts)

@@ -92,14 +92,14 @@ def _ask(
     for number, ((at, places), reply) in enumerate(zip(batches, replies, strict=True), start=1):
         one = found[at]
         one.cut = max(one.cut, reply.cut)
-        if isinstance(reply.text, NoReply):
-            one.lost = reply.text.reason
+        if isinstance(reply.value, NoReply):
+            one.lost = reply.value.reason
         else:
-            labels = parse_labels(reply.text, len(places), known)
+            labels = parse_labels(reply.value, len(places), known)
             for place, label in labels.items():
                 one.labels[places[place]] = label
             if len(labels) < len(places):
-                one.unread.append(reply.text)
+                one.unread.append(reply.value)
         report(number, len(batches))
 
 

@@ -59,10 +59,9 @@ class Sources:
 
 
 class Systems(NamedTuple):
-    """The systems as rankings, how many passages of each count, whether they are articles, and who says so."""
+    """The systems as rankings, whether they are articles, and who says so."""
 
     runs: tuple[TrecRun, ...]
-    k: int
     articles: bool
     source: str
 
@@ -205,17 +204,17 @@ def _own_words(bank: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str
 def _systems(grades: Path, sources: Sources, pool: Sequence[Passage]) -> Systems:
     """The systems of the runs named, else those that the grades name, else those that returned the passages."""
     if sources.runs:
-        return Systems(tuple(read_runs(sources.runs)), sources.k, False, "the runs")
+        return Systems(tuple(read_runs(sources.runs)), False, "the runs")
     rows = read_rows(grades, {})
     named = [(row.text("system"), row) for row in rows if row.present(("system",))]
     if named:
         found = listed_runs((who, row.text(row.present(QUERY) or ""), _passage_of(row)) for who, row in named)
         articles = all(_passage_of(row) == who for who, row in named)
-        return Systems(found, sources.k, articles, grades.name)
+        return Systems(found, articles, grades.name)
     returned = [(one.system, one.query, one.id) for one in pool if one.system and one.query]
     if returned:
-        return Systems(listed_runs(returned), sources.k, False, "the file of passages, in its order")
-    return Systems((), sources.k, False, "")
+        return Systems(listed_runs(returned), False, "the file of passages, in its order")
+    return Systems((), False, "")
 
 
 def _passage_of(row: FileRow) -> str:

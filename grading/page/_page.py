@@ -24,8 +24,7 @@ from grading._records import Sampling
 from grading.page import _background as background
 from grading.page._evidence import GradingEvidence, Sources, default_tau, gather
 from grading.page._questions import QuestionSummary, asked_questions
-from grading.page._scores import board, name, names
-from grading.page._taus import shown_taus, tau_view
+from grading.page._scores import board, name, names, shown_taus, tau_view
 from grading.page._verdict import caption, negated, verdict_view
 from grading.scores._thresholds import Choice, candidates, choose_by_passages
 
@@ -134,7 +133,7 @@ def write_grading_report(folder: Path, sources: Sources, sampling: Sampling, com
         report=path,
         tau=used.tau,
         tau_held_out=None if choice is None else {"tau": choice.tau, "kappa": choice.held_out},
-        k=None if evidence.systems.articles else evidence.systems.k,
+        k=None if evidence.systems.articles else evidence.sources.k,
         # Nobody is best where several share the first place, or where nobody answers anything.
         best=used.leaders[0] if len(used.leaders) == 1 and used.best and used.best.score.estimate > 0 else None,
         systems={one.system: one.score for one in used.ranked},

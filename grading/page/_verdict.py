@@ -42,9 +42,9 @@ def verdict_view(
 
 def caption(evidence: GradingEvidence, found: Board) -> str:
     """What the leaderboard shows."""
-    systems = evidence.systems
-    measure = "EXAM" if systems.articles else f"EXAM-Cover@{systems.k}"
-    what = "article answers" if systems.articles else f"first {systems.k} passages answer"
+    articles, k = evidence.systems.articles, evidence.sources.k
+    measure = "EXAM" if articles else f"EXAM-Cover@{k}"
+    what = "article answers" if articles else f"first {k} passages answer"
     return (
         f"{measure}, tau {found.tau:g}: the share of a query's questions that the system's {what}, mean over "
         f"{len(evidence.bank)} queries, with {percent(evidence.sampling.interval)} intervals over queries"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from examcore import Exam, Likelihoods, NoReply, Prompt, Question
-from grading.graders._assessor import ChoiceLikelihoods
+from grading.graders._assessor import AssessorReply
 from grading.graders._calibration import (
     Calibration,
     Trial,
@@ -132,10 +132,10 @@ def test_other_passages_are_of_other_documents_and_of_the_topic_where_it_has_the
 def test_a_question_without_a_reply_is_told_apart() -> None:
     """A server may fail on one prompt of a question, and the question is not read without it."""
     known = lifted(*[[0.0] * 4] * 5)
-    replies = iter([*map(ChoiceLikelihoods, known), ChoiceLikelihoods(NoReply("busy"))])
+    replies = iter([*map(AssessorReply, known), AssessorReply(NoReply("busy"))])
 
     class Busy:
-        def scored(self, tasks: Sequence[object]) -> Iterator[ChoiceLikelihoods]:
+        def scored(self, tasks: Sequence[object]) -> Iterator[AssessorReply[Likelihoods]]:
             assert len(tasks) == 6
             return replies
 

@@ -10,7 +10,7 @@ import pytest
 
 from grading._records import BankQuestion, KeyAnswer, Sentence, SystemReport
 from grading.reports._argue import argue
-from grading.reports._argue_result import ArgueResult
+from grading.reports._argue_files import ArgueResult
 from grading.reports._argue_scores import score_reports, score_runs
 from grading.reports._judging_material import Ask, ReportMaterial
 from grading.reports._judgments import HumanJudge, read_judgments
