@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -129,7 +129,9 @@ def _counted(row: FileRow) -> list[_Answer]:
 
 
 def _gathered(answers: Iterable[_Answer], bank: Bank | None) -> SystemAnswers:
-    home = _homes(bank or {})
+    # A question belongs to the query whose bank has it, if that is one alone.
+    times = Counter(name for questions in (bank or {}).values() for name in questions)
+    home = {name: query for query, names in (bank or {}).items() for name in names if times[name] == 1}
     systems: dict[str, dict[str, dict[str, bool | None]]] = {}
     named = False
     for one in answers:
@@ -143,12 +145,6 @@ def _gathered(answers: Iterable[_Answer], bank: Bank | None) -> SystemAnswers:
             )
         asked[one.question] = one.right
     return SystemAnswers(systems, named)
-
-
-def _homes(bank: Bank) -> Mapping[str, str]:
-    """Question -> its query, for questions that one query alone has."""
-    times = Counter(name for questions in bank.values() for name in questions)
-    return {name: query for query, questions in bank.items() for name in questions if times[name] == 1}
 
 
 def _right(row: FileRow, name: str) -> bool | None:

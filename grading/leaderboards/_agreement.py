@@ -14,7 +14,7 @@ import numpy as np
 
 from examcore import IntervalEstimate, cohen_kappa, krippendorff_alpha, read_text
 from examcore.console import interval_text
-from grading._file_rows import FileRow, has_suffix, holds_json, read_rows
+from grading._file_rows import has_suffix, holds_json, read_rows
 from grading._printing import shortened
 from grading._records import Sampling
 from grading.formats._score_tables import GRADE, PASSAGE, QUESTION, TOPIC
@@ -116,7 +116,8 @@ def read_judgements(path: str | Path) -> tuple[Judgements, int]:
     if not graded:
         raise ValueError(f"{path}: no row has a grade; wanted a column 'grade'")
     for row in graded:
-        topic, passage = row.text("topic"), _judged(row)
+        topic, passage = row.text("topic"), row.text("passage")
+        passage += f" by {row.text('question')}" if "question" in row.fields else ""
         if passage in judgements.setdefault(topic, {}):
             raise ValueError(f"{row.place}: {passage!r} of topic {topic!r} occurs twice; wanted it once")
         judgements[topic][passage] = row.number("grade")
@@ -198,11 +199,6 @@ def _is_table(path: Path) -> bool:
         return True
     header = read_text(path).partition("\n")[0].replace(",", "\t").split("\t")
     return bool({"grade", *GRADE["grade"]} & {one.strip() for one in header})
-
-
-def _judged(row: FileRow) -> str:
-    passage = row.text("passage")
-    return f"{passage} by {row.text('question')}" if "question" in row.fields else passage
 
 
 def _observed(grades: list[list[float]], groups: list[str] | None, sampling: Sampling) -> IntervalEstimate:
