@@ -48,19 +48,9 @@ TEXT = 700
 """Characters of a passage that are shown."""
 
 
-class TextLanguages:
-    """The languages of what a page shows of others' texts; None where a text does not tell."""
-
-    def __init__(self, bank: Mapping[str, Mapping[str, str]]) -> None:
-        self._bank = bank
-        self.of_text = cache(_language)
-
-    def of_query(self, query: str) -> Language | None:
-        """That of a query's questions together, since one alone is short."""
-        return self.of_text("\n".join(self._bank.get(query, {}).values()))
-
-
-def _language(text: str) -> Language | None:
+@cache
+def language_of(text: str) -> Language | None:
+    """The language of others' text on the page; None where the text does not tell."""
     code = find_language(text)
     return None if code is None else language_named(code)
 
@@ -116,7 +106,9 @@ def write_grading_report(folder: Path, sources: Sources, sampling: Sampling, com
         "replies": background.replies_view(evidence),
         "most_cards": CARDS,
         "text_of": lambda query, passage: clipped(evidence.text_of(query, passage), TEXT),
-        "languages": TextLanguages(evidence.bank),
+        "language_of": language_of,
+        # A query's questions together, since one alone is short.
+        "query_language": lambda query: language_of("\n".join(evidence.bank.get(query, {}).values())),
         "queries": background.queries_view(used),
         "left_out": background.left_out_view(evidence, used),
         "making": background.making_view(evidence, command, installed_version()),

@@ -95,8 +95,8 @@ def exam_scores(
     known = None if bank is None else read_bank_questions(bank, _asked(read_answers(answers)))
     read = read_answers(answers, known)
     best = None if gold is None else read_answers(gold, known)
-    if best is not None and len(best.systems) > 1:
-        raise ValueError(f"{gold}: answers of {len(best.systems)} systems; wanted the gold articles' only")
+    if best is not None and len(best) > 1:
+        raise ValueError(f"{gold}: answers of {len(best)} systems; wanted the gold articles' only")
     asked = _asked(read) if best is None else _asked(read, best)
     questions = known or asked
     _require_common(questions, read, answers, bank)
@@ -108,8 +108,8 @@ def exam_scores(
         lacking_queries(gold, wanted, _keys(_asked(read)), answers, "answer")
         lacking_queries(bank or answers, questions if bank else _asked(read), _keys(wanted), gold, "answer")
         _require_each(read, wanted, answers, gold)
-    systems = {name: exam_score(name, right, questions) for name, right in read.systems.items()}
-    right = None if best is None else exam_score("gold", next(iter(best.systems.values())), questions)
+    systems = {name: exam_score(name, right, questions) for name, right in read.items()}
+    right = None if best is None else exam_score("gold", next(iter(best.values())), questions)
     shares = {
         name: None if right is None else n_exam(one.scores, right.scores, sampling) for name, one in systems.items()
     }
@@ -153,7 +153,7 @@ def n_exam(scores: Mapping[str, float], gold: Mapping[str, float], sampling: Sam
 def _asked(*files: SystemAnswers) -> dict[str, tuple[str, ...]]:
     """Query -> the questions that any system of the files was asked."""
     found: dict[str, dict[str, None]] = {}
-    for systems in (one.systems for one in files):
+    for systems in files:
         for query, questions in (pair for asked in systems.values() for pair in asked.items()):
             found.setdefault(query, {}).update(dict.fromkeys(questions))
     return {query: tuple(questions) for query, questions in found.items()}
@@ -163,7 +163,7 @@ def _require_common(questions: Bank, read: SystemAnswers, answers: Path, bank: P
     asked = _keys(_asked(read))
     if not asked.keys().isdisjoint(_keys(questions)):
         return
-    if list(questions) == [ALL] and read.queries:
+    if list(questions) == [ALL] and any(query != ALL for query, _ in asked):
         raise ValueError(f"{bank}: names no queries, {answers} does; wanted a bank with a column query")
     (theirs, name), (ours, wanted) = next(iter(asked)), next(iter(_keys(questions)))
     raise ValueError(
@@ -175,7 +175,7 @@ def _require_common(questions: Bank, read: SystemAnswers, answers: Path, bank: P
 def _require_each(read: SystemAnswers, wanted: Bank, answers: Path, where: Path) -> None:
     """Refuse a system that answers none of the questions of `where`."""
     keys = _keys(wanted)
-    for name, found in read.systems.items():
+    for name, found in read.items():
         if keys.keys().isdisjoint(_keys(found)):
             query = next(iter(wanted))
             raise ValueError(
@@ -192,7 +192,7 @@ def _bank_notes(read: SystemAnswers, best: SystemAnswers | None, questions: Bank
         where = "ANSWERS" if best is None else "ANSWERS and GOLD"
         yield f"Without --bank the bank is every question seen in {where}; questions never asked are missing."
     known = _keys(questions)
-    strange = sum(key not in known for found in read.systems.values() for key in _keys(found))
+    strange = sum(key not in known for found in read.values() for key in _keys(found))
     if strange:
         yield f"Answers to questions that the bank does not have, which do not count: {strange}."
 

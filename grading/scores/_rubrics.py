@@ -29,16 +29,8 @@ class JudgedCriterion(NamedTuple):
     score: float
 
 
-class JudgedRubrics(NamedTuple):
-    """One system: task -> criteria of its answer."""
-
-    system: str
-    tasks: dict[str, list[JudgedCriterion]]
-
-    @property
-    def failed(self) -> int:
-        """How many criteria the judge gave no verdict on; they take no part."""
-        return sum(math.isnan(one.score) for criteria in self.tasks.values() for one in criteria)
+JudgedRubrics = dict[str, list[JudgedCriterion]]
+"""Task -> the criteria of an answer."""
 
 
 def rubric_scores(paths: Sequence[Path], sampling: Sampling, shown: Pairs) -> RankedSystems:
@@ -46,21 +38,21 @@ def rubric_scores(paths: Sequence[Path], sampling: Sampling, shown: Pairs) -> Ra
 
     A task that a system skips counts 0.
     """
-    read = [read_rubrics(path) for path in paths]
-    names = [one.system for one in read]
-    for path, one in zip(paths, read, strict=True):
-        if names.count(one.system) > 1:
-            raise ValueError(f"{path}: a second system named {one.system!r}; wanted distinct names of files")
-    tasks = list(dict.fromkeys(task for one in read for task in one.tasks))
+    names = [path.name.partition(".")[0] for path in paths]
+    for path, name in zip(paths, names, strict=True):
+        if names.count(name) > 1:
+            raise ValueError(f"{path}: a second system named {name!r}; wanted distinct names of files")
+    read = {name: read_rubrics(path) for name, path in zip(names, paths, strict=True)}
+    tasks = list(dict.fromkeys(task for judged in read.values() for task in judged))
     table = {
-        one.system: {task: compliance(one.tasks[task]) if task in one.tasks else 0.0 for task in tasks} for one in read
+        name: {one: compliance(judged[one]) if one in judged else 0.0 for one in tasks} for name, judged in read.items()
     }
-    against = {one.system: {task: avoided(criteria) for task, criteria in one.tasks.items()} for one in read}
+    against = {name: {task: avoided(criteria) for task, criteria in judged.items()} for name, judged in read.items()}
     notes = []
-    for one in read:
-        notes += named(f"Tasks that {one.system} skips, counted 0", (task for task in tasks if task not in one.tasks))
-        if one.failed:
-            notes.append(f"Criteria of {one.system} without a verdict, left out: {one.failed}.")
+    for name, judged in read.items():
+        notes += named(f"Tasks that {name} skips, counted 0", (task for task in tasks if task not in judged))
+        if lost := failed(judged):
+            notes.append(f"Criteria of {name} without a verdict, left out: {lost}.")
     without = (task for task in tasks if any(math.isnan(each[task]) for each in table.values()))
     notes += named("Tasks without a criterion above 0: no score, left out of the mean", without)
     notes += few(len(tasks), "tasks")
@@ -73,7 +65,7 @@ def rubric_scores(paths: Sequence[Path], sampling: Sampling, shown: Pairs) -> Ra
 def read_rubrics(path: str | Path) -> JudgedRubrics:
     """The results of one system as ResearchRubrics writes them, a line each: `sample_id, rubric_title, weight, score`.
 
-    The system is named after the file. A line with `success` false or no score is one that the judge failed on. Raises
+    A line with `success` false or no score is one that the judge failed on. Raises
     `ValueError` (file:line, found, wanted) for a missing field, a score outside 0 to 1, a weight of 0, a criterion that
     stands twice in a task, and a file without a verdict.
     """
@@ -83,12 +75,15 @@ def read_rubrics(path: str | Path) -> JudgedRubrics:
         if one.text in criteria:
             raise ValueError(f"{row.place}: criterion {shown_json(one.text)} stands twice in its task; wanted it once")
         criteria[one.text] = one
-    found = JudgedRubrics(
-        Path(path).name.partition(".")[0], {task: list(each.values()) for task, each in tasks.items()}
-    )
-    if found.failed == sum(map(len, found.tasks.values())):
+    found = {task: list(each.values()) for task, each in tasks.items()}
+    if failed(found) == sum(map(len, found.values())):
         raise ValueError(f"{path}: no criterion has a verdict; wanted a score from 0 to 1")
     return found
+
+
+def failed(judged: JudgedRubrics) -> int:
+    """How many criteria the judge gave no verdict on; they take no part."""
+    return sum(math.isnan(one.score) for criteria in judged.values() for one in criteria)
 
 
 def compliance(criteria: Sequence[JudgedCriterion]) -> float:
