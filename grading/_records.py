@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from examcore import (
     bootstrap_mean,
     bootstrap_of_sums,
 )
+from examcore.console import Interval, Seed
 
 Floats = NDArray[np.float64]
 Combine = Literal["or", "and"]
@@ -25,30 +26,34 @@ Importance = Literal["vital", "okay"]
 Kind = Literal["question", "nugget"]
 QuestionKey = tuple[str, str]
 """A query and the id of one of its questions."""
-Bank = Mapping[str, Sequence[str]]
-"""Query -> ids of its questions."""
+Bank = Mapping[str, Collection[str]]
+"""Query -> ids of its questions, which may lead to their texts."""
 SystemScores = Mapping[str, Mapping[str, float]]
 """System -> topic -> score; NaN where it is undefined."""
 
 
-class Sampling(NamedTuple):
-    """How intervals are computed: the share that they cover, how often units are resampled, and the seed of that."""
+@dataclass(frozen=True)
+class Sampling:
+    """How intervals are computed: the share that they cover, the seed, and how often units are resampled.
 
-    level: float = INTERVAL_LEVEL
-    draws: int = BOOTSTRAP_DRAWS
-    seed: int = 0
+    The first two are options of the commands.
+    """
+
+    interval: Interval = INTERVAL_LEVEL
+    seed: Seed = 0
+    draws: int = field(default=BOOTSTRAP_DRAWS, metadata={"option": False})
 
     def mean(self, values: Floats) -> IntervalEstimate:
         """The mean of `values` `[n]` with its interval."""
-        return bootstrap_mean(values, level=self.level, draws=self.draws, seed=self.seed)
+        return bootstrap_mean(values, level=self.interval, draws=self.draws, seed=self.seed)
 
     def of(self, statistic: Callable[[Indices], float], size: int) -> IntervalEstimate:
         """A statistic of the indices of `size` units with its interval."""
-        return bootstrap(statistic, size, level=self.level, draws=self.draws, seed=self.seed)
+        return bootstrap(statistic, size, level=self.interval, draws=self.draws, seed=self.seed)
 
     def of_sums(self, statistic: Callable[[Floats], Floats], values: Floats) -> IntervalEstimate:
         """A statistic of the sums of `values` `[n, k]` over `n` units with its interval."""
-        return bootstrap_of_sums(statistic, values, level=self.level, draws=self.draws, seed=self.seed)
+        return bootstrap_of_sums(statistic, values, level=self.interval, draws=self.draws, seed=self.seed)
 
 
 SAMPLING = Sampling()

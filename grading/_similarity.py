@@ -124,15 +124,30 @@ class ComparedLines(NamedTuple):
         return told
 
 
-def compared_texts(text: str, gold: Sequence[str], how: NgramSettings) -> ComparedTexts:
-    """A text and its gold forms by every measure; `ValueError` for one without words."""
+def compared(text: str, gold: Sequence[str], how: NgramSettings, sampling: Sampling) -> ComparedTexts | ComparedLines:
+    """A text and its gold forms by every measure, or the lines of two files if these are names of files.
+
+    Raises `ValueError` for a text without words, for files beside texts, and as `_compared_files`.
+    """
+    files = [_is_file(one) for one in (text, *gold)]
+    if any(files) and not (all(files) and len(gold) == 1):
+        raise ValueError(f"{text}, {', '.join(gold)}: files beside texts; wanted two files, or texts alone")
+    if any(files):
+        return _compared_files(Path(text), Path(gold[0]), how, sampling)
     for name, one in (("TEXT_A", text), *(("TEXT_B", one) for one in gold)):
         if not words(one):
             raise ValueError(f"{name}: {one!r} has no words; wanted some to compare")
     return ComparedTexts(how, {name: similarity(text, gold, how._replace(measure=name)) for name in MEASURES})
 
 
-def compared_files(path: Path, gold: Path, how: NgramSettings, sampling: Sampling) -> ComparedLines:
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _compared_files(path: Path, gold: Path, how: NgramSettings, sampling: Sampling) -> ComparedLines:
     """The lines of two files, several gold forms of a line divided by tabs.
 
     Raises `ValueError` for files of different length, and for a line without words.
@@ -144,7 +159,7 @@ def compared_files(path: Path, gold: Path, how: NgramSettings, sampling: Samplin
     forms = [one.split("\t") for one in golds]
     _require_words(gold, forms)
     scores = np.array([similarity(one, some, how).score for one, some in zip(texts, forms, strict=True)])
-    return ComparedLines(how, sampling.level, texts, scores, sampling.mean(scores[~np.isnan(scores)]))
+    return ComparedLines(how, sampling.interval, texts, scores, sampling.mean(scores[~np.isnan(scores)]))
 
 
 def words(text: str) -> list[str]:
@@ -164,6 +179,15 @@ def similarity(text: str, gold: Sequence[str], how: NgramSettings = SETTINGS) ->
     counted = steps if how.stepping else ngrams
     found = [_compared(words(text), words(one), weights, MEASURES[how.measure], counted) for one in gold]
     return max(found, key=lambda one: -1.0 if math.isnan(one.score) else one.score)
+
+
+def weights_in(text: str) -> tuple[float, float, float]:
+    """The weights of one, two and three words in `2,1,0`; `ValueError` as `require_weights`."""
+    try:
+        found = [float(one) for one in text.split(",")]
+    except ValueError:
+        raise ValueError(f"--weights: {text!r}; wanted numbers like 2,1,0") from None
+    return require_weights(found)
 
 
 def require_weights(weights: Sequence[float]) -> tuple[float, float, float]:

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from paper_figs import _figure_files as drawing
-from paper_figs import _table_files as tabling
 from paper_figs._figure_files import PaperFigure
 from paper_figs._table_files import PaperTable
 from paper_figs._task_results import TaskResults, read_run
@@ -31,17 +29,12 @@ def script(build: Build, doc: str | None, argv: Sequence[str] | None = None) -> 
     try:
         runs = [read_run(one, arguments.cache) for one in arguments.runs]
         for made in build(distinct(runs)):
-            for path in save(made, arguments.out):
+            for path in made.save(arguments.out):
                 print(path)
     except (ValueError, OSError) as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-def save(made: PaperFigure | PaperTable, folder: Path) -> list[Path]:
-    """Write a figure or a table in all its forms."""
-    return drawing.save(made, folder) if isinstance(made, PaperFigure) else tabling.save(made, folder)
 
 
 def distinct(runs: Sequence[TaskResults]) -> Sequence[TaskResults]:

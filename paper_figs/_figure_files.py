@@ -67,22 +67,20 @@ class PaperFigure:
         tables = {id(panel.table): panel.table for panel in self.panels}
         return pd.concat(list(tables.values()), ignore_index=True)
 
-
-def save(plate: PaperFigure, folder: Path) -> list[Path]:
-    """Write `NAME.csv`, `NAME.pdf` and `.png` for print, `NAME-screen.svg` and `.png`; same data, same files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    data = folder / f"{plate.name}.csv"
-    plate.table.to_csv(data, index=False, float_format="%.6g")
-    written = [data]
-    for size in SIZES:
-        vector = "pdf" if size is PRINT else "svg"
-        with drawn(plate, size) as figure, plots.marked_names(figure, folder / f"{plate.name}.names.csv"):
-            for kind in (vector, "png"):
-                path = folder / f"{plate.name}{size.suffix}.{kind}"
-                metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": None}[kind]
-                figure.savefig(path, dpi=size.dpi, facecolor="white", metadata=metadata)
-                written.append(path)
-    return written
+    def save(self, folder: Path) -> list[Path]:
+        """Write `NAME.csv`, `NAME.pdf` and `.png` for print, `NAME-screen.svg` and `.png`; same data, same files."""
+        folder.mkdir(parents=True, exist_ok=True)
+        written = [folder / f"{self.name}.csv"]
+        self.table.to_csv(written[0], index=False, float_format="%.6g")
+        for size in SIZES:
+            vector = "pdf" if size is PRINT else "svg"
+            with drawn(self, size) as figure, plots.marked_names(figure, folder / f"{self.name}.names.csv"):
+                for kind in (vector, "png"):
+                    path = folder / f"{self.name}{size.suffix}.{kind}"
+                    metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": None}[kind]
+                    figure.savefig(path, dpi=size.dpi, facecolor="white", metadata=metadata)
+                    written.append(path)
+        return written
 
 
 @contextmanager

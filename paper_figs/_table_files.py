@@ -48,6 +48,15 @@ class PaperTable:
     rows: tuple[PaperRow, ...]
     wide: tuple[int, ...] = ()
 
+    def save(self, folder: Path) -> list[Path]:
+        """Write `NAME.csv`, `NAME.md` and `NAME.tex`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        data, *forms = written = [folder / f"{self.name}.{suffix}" for suffix in ("csv", "md", "tex")]
+        self.data.to_csv(data, index=False, float_format="%.6g")
+        for path, form in zip(forms, (as_markdown, as_latex), strict=True):
+            path.write_text(form(self), encoding="utf-8")
+        return written
+
 
 LONGEST = 40
 """Letters of a name in a table; the CSV has all of them."""
@@ -101,19 +110,6 @@ def with_limits(found: IntervalEstimate, digits: int = 2, *, scale: float = 1.0,
     return (
         f"{number(estimate, digits, sign=sign)} [{number(low, digits, sign=sign)}, {number(high, digits, sign=sign)}]"
     )
-
-
-def save(table: PaperTable, folder: Path) -> list[Path]:
-    """Write `NAME.csv`, `NAME.md` and `NAME.tex`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    data = folder / f"{table.name}.csv"
-    table.data.to_csv(data, index=False, float_format="%.6g")
-    written = [data]
-    for suffix, form in (("md", as_markdown), ("tex", as_latex)):
-        path = folder / f"{table.name}.{suffix}"
-        path.write_text(form(table), encoding="utf-8")
-        written.append(path)
-    return written
 
 
 def as_markdown(table: PaperTable) -> str:

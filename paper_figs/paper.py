@@ -27,7 +27,7 @@ from paper_figs import (
     irt_plates,
     model_fit,
 )
-from paper_figs._command_line import CACHE, Build, distinct, save
+from paper_figs._command_line import CACHE, Build, distinct
 from paper_figs._figure_files import SCREEN, PaperFigure
 from paper_figs._table_files import PaperTable, as_html
 from paper_figs._task_results import TaskResults, read_run
@@ -129,7 +129,7 @@ def write(found: PaperRuns, out: Path) -> Path:
         begun = time.monotonic()
         section = assembled(label, build, found.runs)
         for made in section.made:
-            save(made, out)
+            made.save(out)
         sections.append(section)
         print(f"{label}: {time.monotonic() - begun:.0f} s", file=sys.stderr)
     path = out / "paper.html"

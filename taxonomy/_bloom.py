@@ -14,7 +14,7 @@ from taxonomy._taxonomy import ENGLISH, LONGEST, NOTHING, WORD_PATTERN, Level, R
 LEVELS = ("remember", "understand", "apply", "analyze", "evaluate", "create")
 """The levels from the simplest to the most demanding."""
 
-_DEFINITIONS = {
+_PROCESSES = {
     "remember": "to recall or recognise something as it was stated: a fact, a name, a number, a term",
     "understand": "to grasp what is meant: to explain, interpret, summarise, classify, infer or compare",
     "apply": "to carry out or use a procedure in a given situation",
@@ -51,7 +51,7 @@ def read_bloom(question: str, language: str = ENGLISH) -> RuleLabels:
 PROCESS_DIMENSION = Taxonomy(
     name="bloom",
     asks="what an examinee has to do with what is known in order to answer",
-    levels=tuple(Level(name, _DEFINITIONS[name], tuple(sorted(VERBS[name]))) for name in LEVELS),
+    levels=tuple(Level(name, _PROCESSES[name], tuple(sorted(VERBS[name]))) for name in LEVELS),
     otherwise="remember",
     rules=read_bloom,
 )
@@ -81,7 +81,7 @@ def _listed_verbs(question: str, wording: QuestionWording) -> set[str]:
 KNOWLEDGE = ("factual", "conceptual", "procedural", "metacognitive")
 """The kinds of knowledge from the concrete to the abstract."""
 
-_DEFINITIONS = {
+_KINDS = {
     "factual": "single elements: terms, names, symbols, numbers, dates, details",
     "conceptual": "how elements belong together: kinds and categories, principles, causes, models, structures",
     "procedural": "how to do something: steps, methods, commands, and the criteria for when to use which",
@@ -105,7 +105,7 @@ def read_knowledge(question: str, language: str = ENGLISH) -> RuleLabels:
 KNOWLEDGE_DIMENSION = Taxonomy(
     name="knowledge",
     asks="what kind of knowledge the answer takes",
-    levels=tuple(Level(name, _DEFINITIONS[name]) for name in KNOWLEDGE),
+    levels=tuple(Level(name, _KINDS[name]) for name in KNOWLEDGE),
     several=False,
     otherwise="factual",
     rules=read_knowledge,

@@ -7,7 +7,7 @@ on the query should answer, each comprehensible by itself. With keys, every ques
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,9 @@ from examcore import (
     CachedLanguageModel,
     ModelUsage,
     NoReply,
+    Progress,
     Prompt,
+    ReplyStore,
     ReportProgress,
     Schema,
     normalized,
@@ -24,10 +26,12 @@ from examcore import (
     unwrapped,
 )
 from grading._file_rows import QUERY, read_rows
-from grading._printing import counted_notes
+from grading._printing import counted_notes, shortened
 from grading._records import BankQuestion, KeyAnswer
-from grading.formats._bank_files import ANSWERS, QUESTION, made_id
+from grading.formats._bank_files import ANSWERS, QUESTION, made_id, write_bank
+from grading.graders._assessor import ModelOptions
 from grading.graders._reply_parsing import OPENING, json_list
+from rag import ModelSettings, load_language_model, prepare_models
 
 VERSION = "bank-1"
 """Version of the prompt, changed with every character of it."""
@@ -104,7 +108,9 @@ def read_topics(path: str | Path) -> list[Topic]:
     places: dict[Topic, str] = {}
     for row in read_rows(path, {}):
         query = row.first_text((*QUERY[:4], "id", "_id", *QUERY[4:]))
-        one = Topic(query, _last_turn(row.first_text(TEXT, query)), row.first_text(SUBTOPIC, ""))
+        text = row.first_text(TEXT, query)
+        said = text.rpartition(TURN)[2].strip() if text.startswith(TURN) else text
+        one = Topic(query, said, row.first_text(SUBTOPIC, ""))
         before = places.setdefault(one, row.place)
         if before != row.place:
             raise ValueError(
@@ -113,9 +119,36 @@ def read_topics(path: str | Path) -> list[Topic]:
     return list(places)
 
 
-def _last_turn(text: str) -> str:
-    """What the user said last; a text that is no conversation stays as it is."""
-    return text.rpartition(TURN)[2].strip() if text.startswith(TURN) else text
+def query_texts(path: Path) -> dict[str, str]:
+    """The texts of queries by id, in a file as `read_topics` reads it."""
+    return {one.query: one.text for one in read_topics(path)}
+
+
+def topic_texts(path: Path | None, topics: Collection[str]) -> dict[str, str]:
+    """The same, of no file none; `ValueError` if it has none of the topics."""
+    found = {} if path is None else query_texts(path)
+    if path is not None and not found.keys() & set(topics):
+        raise ValueError(
+            f"{path}: none of its queries ({shortened(list(found))}) is a topic here; wanted {shortened(list(topics))}"
+        )
+    return found
+
+
+def write_bank_on(
+    path: Path, options: ModelOptions, out: Path, progress: Progress, *, wanted: int, keys: bool, seed: int
+) -> WrittenBankResult:
+    """Write the bank `out` of questions on the topics of a file; `ValueError` where no question could be read."""
+    topics = read_topics(path)
+    settings = ModelSettings(**vars(options))
+    prepare_models([settings.model], [settings], progress)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with ReplyStore(out.with_suffix(".replies.sqlite")) as store, progress.step("writing") as report:
+        model = CachedLanguageModel(load_language_model(settings), store)
+        found = write_questions(topics, model, wanted=wanted, keys=keys, seed=seed, report=report)
+    if not found.questions:
+        raise ValueError(f"{path}: no question could be read ({found.lost}); wanted another model")
+    write_bank(out, found.questions)
+    return WrittenBankResult(out, options.model, len(topics), wanted, found, model.usage)
 
 
 def write_questions(

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from grading._printing import counted_notes, noted
 from grading._records import BankQuestion, Grade, QuestionKey
-from grading.formats._grades import ReadGrades
+from grading.formats._bank_files import read_bank
+from grading.formats._common_parts import require_reached, require_shared_questions
+from grading.formats._file_faults import Fault, in_words
+from grading.formats._grades import ReadGrades, read_grades
 from grading.scores._cover import Labels, exam_labels, require_tau
 
 UNPARSED, NOT_GRADED, NOT_ASKED = "unparsed", "not graded", "not asked"
@@ -112,6 +116,18 @@ def bank_difference(before: Sequence[BankQuestion], after: Sequence[BankQuestion
         tuple(name for name in old if name not in new),
         tuple(name for name in old if name in new and old[name] != new[name]),
     )
+
+
+def changed_labels(before: Path, after: Path, grades: Path, tau: float | None) -> Changes:
+    """The passages whose label differs between the banks of two files; `ValueError` for grades of neither bank."""
+    faults: list[Fault] = []
+    old, new, read = read_bank(before, faults), read_bank(after, faults), read_grades(grades)
+    found = label_changes(old, new, read.grades, tau)
+    known = dict.fromkeys((one.query, one.id) for one in (*old, *new))
+    require_shared_questions(grades, read, known, f"{before} or {after}")
+    if tau is not None:
+        require_reached(grades, read, tau)
+    return found._replace(notes=in_words(faults))
 
 
 def label_changes(

@@ -7,17 +7,12 @@ from typing import Annotated
 
 import typer
 
-from examcore import CachedLanguageModel, Progress, ReplyStore
+from examcore import Progress
 from examcore.console import AsJson, Quiet, Seed, show_result
 from grading.banks._bank_lint import Limits, lint_file
-from grading.banks._bank_writing import WrittenBankResult, read_topics, write_questions
-from grading.banks._label_changes import label_changes
-from grading.commands._options import ModelOptions
-from grading.formats._bank_files import read_bank, write_bank
-from grading.formats._common_parts import require_reached, require_shared_questions
-from grading.formats._file_faults import Fault, in_words
-from grading.formats._grades import read_grades
-from rag import ModelSettings, load_language_model, prepare_models
+from grading.banks._bank_writing import write_bank_on
+from grading.banks._label_changes import changed_labels
+from grading.graders._assessor import ModelOptions
 
 Bank = Annotated[Path, typer.Argument(metavar="BANK", help="bank.jsonl, a table, or a published question bank.")]
 
@@ -40,14 +35,7 @@ def changes(
     as_json: AsJson = False,
 ) -> None:
     """List the passages whose EXAM-Label differs between two banks."""
-    faults: list[Fault] = []
-    old, new, read = read_bank(before, faults), read_bank(after, faults), read_grades(grades)
-    found = label_changes(old, new, read.grades, tau)
-    known = dict.fromkeys((one.query, one.id) for one in (*old, *new))
-    require_shared_questions(grades, read, known, f"{before} or {after}")
-    if tau is not None:
-        require_reached(grades, read, tau)
-    show_result(found._replace(notes=in_words(faults)), as_json=as_json)
+    show_result(changed_labels(before, after, grades, tau), as_json=as_json)
 
 
 def write(
@@ -62,15 +50,5 @@ def write(
 ) -> None:
     """Write a bank of open questions with a model. For each query and sub-topic."""
     progress = Progress(quiet=quiet)
-    wanted = read_topics(topics)
-    settings = ModelSettings(**vars(model))
-    prepare_models([settings.model], [settings], progress)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with ReplyStore(out.with_suffix(".replies.sqlite")) as store:
-        cached = CachedLanguageModel(load_language_model(settings), store)
-        with progress.step("writing") as report:
-            found = write_questions(wanted, cached, wanted=questions, keys=keys, seed=seed, report=report)
-    if not found.questions:
-        raise ValueError(f"{topics}: no question could be read ({found.lost}); wanted another model")
-    write_bank(out, found.questions)
-    show_result(WrittenBankResult(out, model.model, len(wanted), questions, found, cached.usage), as_json=as_json)
+    found = write_bank_on(topics, model, out, progress, wanted=questions, keys=keys, seed=seed)
+    show_result(found, as_json=as_json)

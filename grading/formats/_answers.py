@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,11 +21,8 @@ ONE = "system"
 """The name of the one system of a table without such a column."""
 
 
-class SystemAnswers(NamedTuple):
-    """System -> query -> question -> whether it is right; `queries` says whether the file names queries."""
-
-    systems: dict[str, dict[str, dict[str, bool | None]]]
-    queries: bool
+SystemAnswers = dict[str, dict[str, dict[str, bool | None]]]
+"""System -> query -> question -> whether it is right; None for an unanswered question."""
 
 
 def read_answers(path: str | Path, bank: Bank | None = None) -> SystemAnswers:
@@ -129,11 +126,11 @@ def _counted(row: FileRow) -> list[_Answer]:
 
 
 def _gathered(answers: Iterable[_Answer], bank: Bank | None) -> SystemAnswers:
-    home = _homes(bank or {})
-    systems: dict[str, dict[str, dict[str, bool | None]]] = {}
-    named = False
+    # A question belongs to the query whose bank has it, if that is one alone.
+    times = Counter(name for questions in (bank or {}).values() for name in questions)
+    home = {name: query for query, names in (bank or {}).items() for name in names if times[name] == 1}
+    systems: SystemAnswers = {}
     for one in answers:
-        named = named or one.query is not None
         query = one.query if one.query is not None else home.get(one.question, ALL)
         asked = systems.setdefault(one.system, {}).setdefault(query, {})
         if one.question in asked:
@@ -142,13 +139,7 @@ def _gathered(answers: Iterable[_Answer], bank: Bank | None) -> SystemAnswers:
                 f"{shown_json(one.system)}; wanted one answer"
             )
         asked[one.question] = one.right
-    return SystemAnswers(systems, named)
-
-
-def _homes(bank: Bank) -> Mapping[str, str]:
-    """Question -> its query, for questions that one query alone has."""
-    times = Counter(name for questions in bank.values() for name in questions)
-    return {name: query for query, questions in bank.items() for name in questions if times[name] == 1}
+    return systems
 
 
 def _right(row: FileRow, name: str) -> bool | None:

@@ -83,12 +83,6 @@ def read_bank_questions(path: str | Path, graded: Bank | None = None) -> dict[st
     return bank
 
 
-def bank_names(path: Path | None, graded: Bank | None = None) -> dict[str, tuple[str, ...]]:
-    """The names of a bank's questions by query, as `graded` knows them; empty without a bank."""
-    bank = {} if path is None else read_bank_questions(path, graded)
-    return {query: tuple(questions) for query, questions in bank.items()}
-
-
 def bank_of(rows: Iterable[FileRow], faults: list[Fault] | None = None) -> tuple[BankQuestion, ...]:
     """The questions of flat records, one each; `ValueError` and `faults` as for `read_bank`."""
     found: list[BankQuestion] = []

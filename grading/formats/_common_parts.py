@@ -101,7 +101,7 @@ def lacking_queries(
     lacking = [query for query, names in bank.items() if not any((query, name) in known for name in names)]
     if 2 * len(lacking) > len(bank):
         first = lacking[0]
-        example = f"{first!r}, question {bank[first][0]!r}" if bank[first] else repr(first)
+        example = f"{first!r}, question {next(iter(bank[first]))!r}" if bank[first] else repr(first)
         raise ValueError(
             f"{path}: {len(lacking)} of {len(bank)} queries (such as {example}) have no {what} in {where}; "
             "wanted one for at least half of the queries"

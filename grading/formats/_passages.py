@@ -126,7 +126,12 @@ def pair(bank: Sequence[BankQuestion], passages: Iterable[Passage]) -> Paired:
     known = {one.query for one in pool}
     lost = Counter(one.query for one in pool if one.query not in questions)
     lacking = tuple(one for one in questions if one not in known)
-    _require_most(lacking, len(questions))
+    if 2 * len(lacking) > len(questions):
+        # They are likely those of another bank.
+        raise ValueError(
+            f"passages: {len(lacking)} of {len(questions)} queries of the bank ({_some(lacking)}) have none; wanted "
+            "some for at least half of the queries"
+        )
     return Paired(tuple(pairs), tuple(lost), lacking, lost.total())
 
 
@@ -158,15 +163,6 @@ def articles_of(exam: Exam, passages: Sequence[Passage]) -> Paired:
     ]
     wanted = set(asked)
     return Paired(tuple(pairs), tuple(sorted(known - wanted)), tuple(sorted(wanted - known)), articles=found)
-
-
-def _require_most(lacking: Sequence[str], queries: int) -> None:
-    """Refuse passages that most queries are without: they are likely those of another bank."""
-    if 2 * len(lacking) > queries:
-        raise ValueError(
-            f"passages: {len(lacking)} of {queries} queries of the bank ({_some(lacking)}) have none; wanted some for "
-            "at least half of the queries"
-        )
 
 
 def keyed(pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:

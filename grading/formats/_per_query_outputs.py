@@ -7,7 +7,7 @@ metrics JSON lines of a topic with a field for each measure.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,10 +47,9 @@ def read_outputs(folder: Path, measure: str | None = None) -> dict[tuple[str, st
     outputs = [_read(one) for one in paths]
     if not outputs:
         raise ValueError(f"{folder}: holds no files; wanted the per-query output of one system in each")
-    chosen = measure if measure is not None else _only_measure(outputs[0])
+    chosen = measure or only_measure(paths[0], outputs[0].scores)
     for one in outputs:
-        if chosen not in one.scores:
-            raise ValueError(f"{one.path}: no measure {chosen!r}; found {', '.join(list(one.scores)[:8])}")
+        only_measure(one.path, one.scores, chosen)
     runs = [one.run for one in outputs]
     named = all(runs) and len(set(runs)) == len(runs)
     names = runs if named else [_stem(one.path) for one in outputs]
@@ -64,11 +63,14 @@ def read_outputs(folder: Path, measure: str | None = None) -> dict[tuple[str, st
     }
 
 
-def _only_measure(output: PerQueryOutput) -> str:
-    if len(output.scores) > 1:
-        found = ", ".join(list(output.scores)[:8])
-        raise ValueError(f"{output.path}: {len(output.scores)} measures ({found}); wanted --measure with one of them")
-    return next(iter(output.scores))
+def only_measure(path: str | Path, measures: Collection[str], wanted: str | None = None) -> str:
+    """The wanted measure of those in a file, or the only one; `ValueError` where there is no such measure."""
+    found = ", ".join(list(measures)[:8])
+    if wanted is None and len(measures) > 1:
+        raise ValueError(f"{path}: {len(measures)} measures ({found}); wanted --measure with one of them")
+    if wanted is not None and wanted not in measures:
+        raise ValueError(f"{path}: no measure {wanted!r}; found {found}")
+    return wanted or next(iter(measures))
 
 
 def _read(path: Path) -> PerQueryOutput:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grading._file_rows import Columns, FileRow, read_rows
-from grading.formats._per_query_outputs import read_outputs
+from grading.formats._per_query_outputs import only_measure, read_outputs
 
 SYSTEM: Columns = {"system": ("run", "run_id", "runid", "model", "pipeline", "participant")}
 TOPIC: Columns = {"topic": ("query", "qid", "topic_id", "query_id", "request_id")}
@@ -114,14 +114,8 @@ def cells_of(rows: Iterable[FileRow], key: Sequence[str], value: str) -> dict[tu
 def _of_measure(rows: Sequence[FileRow], path: str | Path, measure: str | None) -> Sequence[FileRow]:
     """The rows of one measure, all of them in a table without such a column."""
     measures = list(dict.fromkeys(row.first_text(MEASURE) for row in rows if row.present(MEASURE)))
-    if not measures:
-        return rows
-    if measure is None and len(measures) > 1:
-        found = ", ".join(measures[:8])
-        raise ValueError(f"{path}: {len(measures)} measures ({found}); wanted --measure with one of them")
-    if measure is not None and measure not in measures:
-        raise ValueError(f"{path}: no measure {measure!r}; found {', '.join(measures[:8])}")
-    return [row for row in rows if row.first_text(MEASURE, "") == (measure or measures[0])]
+    chosen = only_measure(path, measures, measure) if measures else ""
+    return [row for row in rows if row.first_text(MEASURE, "") == chosen]
 
 
 def _scored(row: FileRow) -> FileRow:

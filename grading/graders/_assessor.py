@@ -9,9 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.metadata import version
 from itertools import islice
-from typing import NamedTuple
+from pathlib import Path
+from typing import Annotated, Generic, NamedTuple, TypeVar
+
+import typer
 
 from examcore import (
     Arrival,
@@ -21,14 +27,32 @@ from examcore import (
     Likelihoods,
     ModelUsage,
     NoReply,
+    Progress,
     Prompt,
     Question,
     RemoteLanguageModel,
     ReplyStore,
     StoredReply,
+    file_hash,
     storable,
+    write_text,
 )
-from rag import NO_CHOICE, Examinee, LikelihoodExaminee, Task, TaskAnswer, TaskFailure, exam_prompt, fit_passages
+from examcore.console import jsonable
+from rag import (
+    NO_CHOICE,
+    Examinee,
+    LikelihoodExaminee,
+    ModelSettings,
+    Task,
+    TaskAnswer,
+    TaskFailure,
+    exam_prompt,
+    fit_passages,
+    load_language_model,
+    prepare_models,
+)
+from rag.engines import EngineOptions, open_engine
+from rag.servers import is_server
 
 TOGETHER = 256
 """Prompts that are submitted together."""
@@ -36,6 +60,21 @@ ALONE = 8
 """The same for a single model in this process, so that progress is reported sooner."""
 NORMALIZATION = "character"
 """Choices are scored by log-likelihood per character, as pipelines score them by default."""
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """A language model, and how its numbers are held and where."""
+
+    model: Annotated[
+        str, typer.Option(help="The model, as for pipelines: embedded:NAME, a folder, a hub name, openai:…")
+    ]
+    dtype: Annotated[str, typer.Option(help="auto, float32, bfloat16, float16, int8, nf4.")] = "auto"
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto"
+
+
+ONE_PROCESS = EngineOptions()
+Value = TypeVar("Value")
 
 
 class PassagePrompt(NamedTuple):
@@ -47,17 +86,10 @@ class PassagePrompt(NamedTuple):
     max_tokens: int
 
 
-class AssessorReply(NamedTuple):
-    """A reply, or why there is none; `cut` is how many characters of the passage were not read."""
+class AssessorReply(NamedTuple, Generic[Value]):
+    """A text or the likelihoods of choices, or why there are none; `cut`: characters of the passage left unread."""
 
-    text: str | NoReply
-    cut: int = 0
-
-
-class ChoiceLikelihoods(NamedTuple):
-    """The log-likelihoods of a question's choices, or why there are none; `cut` as in `AssessorReply`."""
-
-    likelihoods: Likelihoods | NoReply
+    value: Value | NoReply
     cut: int = 0
 
 
@@ -125,7 +157,7 @@ class CachedAssessor:
     together: int = TOGETHER
     usage: ModelUsage = field(default_factory=ModelUsage)
 
-    def replies(self, asked: Iterable[PassagePrompt]) -> Iterator[AssessorReply]:
+    def replies(self, asked: Iterable[PassagePrompt]) -> Iterator[AssessorReply[str]]:
         """The reply to each prompt, in order; prompts are consumed a group at a time."""
         prompts = iter(asked)
         while group := list(islice(prompts, max(self.together - self.together % self.batch, self.batch))):
@@ -134,16 +166,16 @@ class CachedAssessor:
             for key in keys:
                 yield AssessorReply(lost[key]) if key in lost else AssessorReply(*json.loads(self._kept(key)))
 
-    def scored(self, tasks: Sequence[Task]) -> Iterator[ChoiceLikelihoods]:
+    def scored(self, tasks: Sequence[Task]) -> Iterator[AssessorReply[Likelihoods]]:
         """The log-likelihoods of each task's choices, in order."""
         keys = [self._key("graded choices", one.prompt, list(one.question.choices)) for one in tasks]
         lost = self._ask(tasks, keys, _sums)
         for key in keys:
             if key in lost:
-                yield ChoiceLikelihoods(lost[key])
+                yield AssessorReply(lost[key])
             else:
                 sums, tokens, prompt_tokens, cut = json.loads(self._kept(key))
-                yield ChoiceLikelihoods(Likelihoods(tuple(sums), tuple(tokens), prompt_tokens), cut)
+                yield AssessorReply(Likelihoods(tuple(sums), tuple(tokens), prompt_tokens), cut)
 
     def _ask(
         self, tasks: Sequence[Task], keys: Sequence[str], value: Callable[[TaskAnswer], object]
@@ -186,6 +218,37 @@ class CachedAssessor:
         return hashlib.sha256(json.dumps(parts, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
 
 
+@contextmanager
+def asking_of(
+    model: ModelOptions, store: ReplyStore, progress: Progress, options: EngineOptions = ONE_PROCESS, batch: int = 1
+) -> Iterator[CachedAssessor]:
+    """A model at work on an engine; its answers are kept in the store."""
+    settings = ModelSettings(**vars(model))
+    prepare_models([settings.model], [settings], progress)
+    with (
+        open_engine(options, progress.say) as engine,
+        engine(partial(_assessor, settings, batch), NORMALIZATION) as at_work,
+    ):
+        alone = options == ONE_PROCESS and not is_server(settings.model)
+        yield CachedAssessor(at_work, store, batch, max(ALONE, batch) if alone else TOGETHER)
+
+
+def write_record(
+    path: Path, files: Mapping[str, Path | None], how: Mapping[str, object], told: Mapping[str, object]
+) -> None:
+    """Write what was made, from which files, and how."""
+    given = {name: one for name, one in files.items() if one is not None}
+    record = {
+        "format": 1,
+        "made_from": {name: file_hash(one) for name, one in given.items() if one.is_file()},
+        "sources": given,
+        **how,
+        "ragexam": version("ragexam"),
+        **told,
+    }
+    write_text(path, [json.dumps(jsonable(record), indent=2, ensure_ascii=False) + "\n"])
+
+
 def choice_task(question: Question, passage: str) -> Task:
     """The task of choosing an answer with a passage, or without one if it is empty."""
     chunks = _chunks(passage)
@@ -222,3 +285,8 @@ def _shortened(task: Task) -> Callable[[Question, Sequence[Chunk], object], Prom
 def _sums(answer: TaskAnswer) -> object:
     found = answer.likelihoods
     return [list(found.sums), list(found.tokens), found.prompt_tokens, answer.cut]
+
+
+def _assessor(settings: ModelSettings, batch: int) -> Assessor:
+    """The assessor of a model's settings; built where it works."""
+    return Assessor(load_language_model(settings), batch=batch)

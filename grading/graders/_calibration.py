@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,24 +21,30 @@ from numpy.typing import NDArray
 
 from examcore import (
     Exam,
+    FailedError,
     IntervalEstimate,
     JsonRecord,
     Likelihoods,
     ModelUsage,
     NoReply,
+    Progress,
     Question,
+    ReplyStore,
     ReportProgress,
+    RunFolder,
     check_format,
+    read_exam,
     shown_json,
     unreported,
     wilson,
+    write_text,
 )
-from examcore.console import interval_text
+from examcore.console import interval_text, jsonable
 from grading._file_rows import read_json_object
 from grading._printing import noted
 from grading._records import SAMPLING, Sampling
-from grading.graders._assessor import NORMALIZATION, CachedAssessor, choice_task
-from grading.graders._choices import TOGETHER, supported
+from grading.graders._assessor import NORMALIZATION, CachedAssessor, ModelOptions, asking_of, choice_task
+from grading.graders._choices import MARGIN, TOGETHER, supported
 from rag import EXAM_PROMPT_VERSION
 
 SHARE = 0.05
@@ -116,7 +122,7 @@ class MarginResult(NamedTuple):
             "normalization": NORMALIZATION,
             "exam": self.exam,
             "without_passage": self.without_passage,
-            "interval": self.sampling.level,
+            "interval": self.sampling.interval,
             "seed": self.sampling.seed,
             "usage": self.usage,
         }
@@ -140,6 +146,31 @@ class MarginResult(NamedTuple):
         if self.without_passage:
             notes.append(f"Questions without a document or passage, which take no part: {self.without_passage}.")
         return [*lines, *noted(notes)]
+
+
+def set_margin(
+    exam: Path, model: ModelOptions, out: Path, sampling: Sampling, progress: Progress, *, share: float, passages: int
+) -> MarginResult:
+    """Calibrate the margin on the questions of a file, and write it into the folder `out`.
+
+    Raises `FailedError` where replies are missing, and `ValueError` as `trials_of` and `calibrate`.
+    """
+    questions = read_exam(exam)
+    trials = trials_of(questions, passages, sampling.seed)
+    if not trials:
+        raise ValueError(f"{exam}: no question has a document and the passage it was written from; wanted some that do")
+    with RunFolder(out).held(), ReplyStore(out / "replies.sqlite") as store:
+        with asking_of(model, store, progress) as asking, progress.step("reading") as report:
+            found = list(read_trials(trials, asking, report))
+        lost = [one for one in found if isinstance(one, NoReply)]
+        if lost:
+            raise FailedError(f"{len(lost)} questions got no reply: {lost[0].reason}")
+        reads = [one for one in found if not isinstance(one, NoReply)]
+        calibration = calibrate(reads, sampling, share=share)
+        path, without = out / "margin.json", len(questions.questions) - len(trials)
+        told = MarginResult(path, calibration, share, passages, model.model, exam, without, sampling, asking.usage)
+        write_text(path, [json.dumps(jsonable({"format": 1, **told.record()}), indent=2) + "\n"])
+    return told
 
 
 def trials_of(exam: Exam, passages: int = 1, seed: int = 0) -> list[Trial]:
@@ -174,7 +205,7 @@ def read_trials(
         tasks = [choice_task(one.question, text) for one, some in zip(group, texts, strict=True) for text in some]
         found = asking.scored(tasks)
         for one, some in zip(group, texts, strict=True):
-            yield _read(one, [next(found).likelihoods for _ in some])
+            yield _read(one, [next(found).value for _ in some])
         done += len(group)
         report(done, len(trials))
 
@@ -187,9 +218,7 @@ def _read(trial: Trial, found: Sequence[Likelihoods | NoReply]) -> TrialLikeliho
     return TrialLikelihoods(trial, closed, gold, tuple(others))
 
 
-def calibrate(
-    reads: Sequence[TrialLikelihoods], sampling: Sampling = SAMPLING, *, share: float = SHARE, folds: int = FOLDS
-) -> Calibration:
+def calibrate(reads: Sequence[TrialLikelihoods], sampling: Sampling = SAMPLING, *, share: float = SHARE) -> Calibration:
     """The margin, and its rates on questions that it was not chosen on.
 
     Raises `ValueError` for a share outside 0 to 1, fewer documents than folds, and too few questions for the share.
@@ -197,28 +226,31 @@ def calibrate(
     if not 0 < share < 1:
         raise ValueError(f"share: {share:g}; wanted between 0 and 1")
     supports = np.array([one.unsupported for one in reads])
-    held_out = _folds([one.trial.question.document_id for one in reads], folds, sampling.seed)
-    margins = [_margin(supports[held_out != fold], share) for fold in range(folds)]
+    held_out = _folds([one.trial.question.document_id for one in reads], sampling.seed)
+    margins = [_margin(supports[held_out != fold], share) for fold in range(FOLDS)]
     margin_of = [margins[fold] for fold in held_out]
     answers = [one.choice(margin, gold=True) for one, margin in zip(reads, margin_of, strict=True)]
+    answered = [answer is not None for answer in answers]
+    right = [answer == one.trial.question.key for one, answer in zip(reads, answers, strict=True)]
+    level = sampling.interval
     return Calibration(
         _margin(supports, share),
-        _rate(supports > margin_of, sampling.level),
-        _rate([answer is not None for answer in answers], sampling.level),
-        _rate([answer == one.trial.question.key for one, answer in zip(reads, answers, strict=True)], sampling.level),
+        _rate(supports > margin_of, level),
+        _rate(answered, level),
+        _rate(right, level),
         len(reads),
         tuple(margins),
     )
 
 
-def read_margin(given: str | None, model: str) -> float | None:
-    """The margin in nats, None where none is given.
+def read_margin(given: str | None, model: str) -> float:
+    """The margin in nats, that of the rule of thumb where none is given.
 
     Raises `ValueError` for a number below 0, a file of another kind, and one that was written for another model, whose
     likelihoods have another spread.
     """
     if given is None:
-        return None
+        return MARGIN
     try:
         margin = float(given)
     except ValueError:
@@ -239,13 +271,13 @@ def _margin_of_file(path: Path, model: str) -> float:
     return float(margin)
 
 
-def _folds(documents: Sequence[str], folds: int, seed: int) -> NDArray[np.intp]:
+def _folds(documents: Sequence[str], seed: int) -> NDArray[np.intp]:
     """The fold of each question, the same for those on one document."""
     names = sorted(set(documents))
-    if len(names) < folds:
-        raise ValueError(f"questions: on {len(names)} documents; wanted at least {folds}, to hold some of them out")
+    if len(names) < FOLDS:
+        raise ValueError(f"questions: on {len(names)} documents; wanted at least {FOLDS}, to hold some of them out")
     order = np.random.default_rng(seed).permutation(len(names))
-    fold: Mapping[str, int] = {names[place]: at % folds for at, place in enumerate(order)}
+    fold = {names[place]: at % FOLDS for at, place in enumerate(order)}
     return np.array([fold[one] for one in documents], dtype=np.intp)
 
 

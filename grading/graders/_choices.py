@@ -22,7 +22,7 @@ import numpy as np
 from examcore import Exam, Likelihoods, NoReply, Question
 from grading._records import Grade
 from grading.formats._passages import Paired, Passage, PassageQuestion
-from grading.graders._assessor import NORMALIZATION, CachedAssessor, ChoiceLikelihoods, choice_task
+from grading.graders._assessor import NORMALIZATION, AssessorReply, CachedAssessor, choice_task
 from grading.graders._graders import NO_REPLY, Grader, GraderResult
 from rag import EXAM_PROMPT_VERSION, ChoiceEvidence, normalized_scores
 
@@ -89,7 +89,7 @@ def _graded(
     question: Question,
     pair: PassageQuestion,
     passages: Sequence[Passage],
-    found: Sequence[ChoiceLikelihoods],
+    found: Sequence[AssessorReply[Likelihoods]],
     margin: float,
 ) -> GraderResult:
     cut = sum(one.cut for one in found)
@@ -97,10 +97,10 @@ def _graded(
     def result(grade: float, answer: str, reply: str, rule: str) -> GraderResult:
         return GraderResult(Grade(pair.question.query, pair.passage.id, question.id, grade, answer, reply), rule, cut)
 
-    lost = next((one.likelihoods for one in found if isinstance(one.likelihoods, NoReply)), None)
+    lost = next((one.value for one in found if isinstance(one.value, NoReply)), None)
     if lost is not None:
         return result(math.nan, "", lost.reason, NO_REPLY)
-    closed, *read = [one.likelihoods for one in found if not isinstance(one.likelihoods, NoReply)]
+    closed, *read = [one.value for one in found if not isinstance(one.value, NoReply)]
     chosen = supported(closed.sums, read, question.choices, margin)
     if chosen.choice is None:
         most = f" (at most {chosen.support:.3f} nats)" if read else "; the article is empty"

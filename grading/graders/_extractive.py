@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examcore import ReplyStore, StoredReply
+from grading._records import Floats
 from grading.formats._passages import PassageQuestion, keyed
 from grading.graders._assessor import AssessorReply
 from grading.graders._graders import Grader, GraderResult, graded_answer
@@ -27,8 +28,6 @@ LONGEST = 30
 """The most tokens of an answer."""
 WINDOW, STRIDE = 384, 128
 """Tokens of a window, question included, and of the overlap of two windows."""
-
-Floats = NDArray[np.float64]
 
 
 class Span(NamedTuple):
@@ -83,11 +82,11 @@ def _span(reader: TransformersReader, store: ReplyStore, question: str, passage:
 class TransformersReader:
     """A question-answering model of transformers with a fast tokenizer; name and settings determine its spans."""
 
-    def __init__(self, model: Any, tokenizer: Any, name: str, window: int = WINDOW, stride: int = STRIDE) -> None:
+    def __init__(self, model: Any, tokenizer: Any, name: str) -> None:
         self.name = name
         self._model, self._tokenizer = model.eval(), tokenizer
-        self._window = min(one for one in (window, tokenizer.model_max_length, _positions(model)) if one)
-        self._stride = min(stride, self._window // 4)
+        self._window = min(one for one in (WINDOW, tokenizer.model_max_length, _positions(model)) if one)
+        self._stride = min(STRIDE, self._window // 4)
         self.settings = {"window": self._window, "stride": self._stride, "longest": LONGEST}
 
     def read(self, question: str, passage: str) -> Span:
@@ -104,7 +103,9 @@ class TransformersReader:
         starts, ends = (one.float().cpu().numpy().astype(np.float64) for one in (found.start_logits, found.end_logits))
         null, best = np.inf, Span(0, 0, -np.inf, np.inf)
         for row, side in enumerate(sides):
-            nowhere = self._nowhere(windows["input_ids"][row])
+            # The null score is at the classification token, or the first where there is none.
+            ids, token = list(windows["input_ids"][row]), self._tokenizer.cls_token_id
+            nowhere = ids.index(token) if token in ids else 0
             null = min(null, float(starts[row, nowhere] + ends[row, nowhere]))
             first, last, score = best_span(starts[row], ends[row], np.array([one == 1 for one in side]))
             if score > best.score:
@@ -125,11 +126,6 @@ class TransformersReader:
             return_offsets_mapping=True,
             padding=True,
         )
-
-    def _nowhere(self, ids: Sequence[int]) -> int:
-        """The index whose logits are the null score: that of the classification token, or the first."""
-        token = self._tokenizer.cls_token_id
-        return list(ids).index(token) if token in ids else 0
 
 
 def _positions(model: Any) -> int | None:

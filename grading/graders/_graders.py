@@ -66,6 +66,8 @@ RELEVANCE = "relevance"
 """The question id of judgements without a question of the bank."""
 
 
+KEYED = ("qa", "reader")
+"""Graders that compare answers with a key."""
 UNPARSED_SHOWN = 5
 """Unparsed replies that the summary shows."""
 REPLY_SHOWN = 200
@@ -104,12 +106,11 @@ def self_rating(asking: CachedAssessor, nuggets: bool = False) -> Grader:
     `nuggets` says that there are some, so that the settings name their prompt.
     """
 
-    def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
-        asked = (_asked(one, _RATED_BY[one.question.kind], RATING_TOKENS) for one in pairs)
-        for one, reply in zip(pairs, asking.replies(asked), strict=True):
-            yield _graded(one, reply, parse_rating)
+    def asked(pair: PassageQuestion) -> PassagePrompt:
+        return _asked(pair, _RATED_BY[pair.question.kind], RATING_TOKENS)
 
-    return Grader("rating", {"prompt": RATING_VERSION, **({"nugget_prompt": NUGGET_VERSION} if nuggets else {})}, grade)
+    settings = {"prompt": RATING_VERSION, **({"nugget_prompt": NUGGET_VERSION} if nuggets else {})}
+    return _replying(asking, "rating", settings, asked, parse_rating)
 
 
 def qa_grader(asking: CachedAssessor, verify: Verify = "words") -> Grader:
@@ -165,15 +166,28 @@ def _without_questions(
         prompt = judge.prompt(texts.get(one.query, one.query), one.text)
         return PassagePrompt(one.id, prompt, one.text, judge.max_tokens)
 
+    def once(pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
+        passages = {(one.passage.query, one.passage.id): one.passage for one in pairs}
+        return [PassageQuestion(BankQuestion(RELEVANCE, one.query, ""), one) for one in passages.values()]
+
+    return _replying(asking, name, settings, asked, judge.parse, once)
+
+
+def _replying(
+    asking: CachedAssessor,
+    name: str,
+    settings: Mapping[str, object],
+    asked: Callable[[PassageQuestion], PassagePrompt],
+    parse: Callable[[str], Parsed],
+    gradable: Callable[[Sequence[PassageQuestion]], list[PassageQuestion]] = list,
+) -> Grader:
+    """A grader by the model's reply to one prompt for each pair."""
+
     def grade(pairs: Sequence[PassageQuestion]) -> Iterator[GraderResult]:
         for one, reply in zip(pairs, asking.replies(map(asked, pairs)), strict=True):
-            question = BankQuestion(RELEVANCE, one.passage.query, "")
-            yield _graded(PassageQuestion(question, one.passage), reply, judge.parse)
+            yield _graded(one, reply, parse)
 
-    def once(pairs: Sequence[PassageQuestion]) -> list[PassageQuestion]:
-        return list({(one.passage.query, one.passage.id): one for one in pairs}.values())
-
-    return Grader(name, settings, grade, once)
+    return Grader(name, settings, grade, gradable)
 
 
 class GradingOutcome(NamedTuple):
@@ -273,7 +287,7 @@ def grade_all(grader: Grader, pairs: Sequence[PassageQuestion], report: ReportPr
     graded = tuple(one for one in found if one.rule != NO_REPLY)
     lost = tuple(one for one in found if one.rule == NO_REPLY)
     # Other graders need no key; they leave out pairs only to grade each passage once.
-    without_key = len(pairs) - len(wanted) if grader.name in ("qa", "reader") else 0
+    without_key = len(pairs) - len(wanted) if grader.name in KEYED else 0
     return GradingOutcome(graded, lost, without_key)
 
 
@@ -316,16 +330,18 @@ def unparsed_share(graded: Sequence[GraderResult], sampling: Sampling = SAMPLING
     return sampling.of(lambda rows: float(bad[rows].sum() / total[rows].sum()), len(replies))
 
 
-def graded_answer(pair: PassageQuestion, reply: AssessorReply) -> GraderResult:
+def graded_answer(pair: PassageQuestion, reply: AssessorReply[str]) -> GraderResult:
     """The grade of an extracted answer by the word rule; a match with the key takes precedence over every other rule.
 
     So a key "no" or "C" can be answered, although "no" and a bare letter otherwise mean that there is no answer.
     """
-    if isinstance(reply.text, NoReply):
+    if isinstance(reply.value, NoReply):
         return _graded(pair, reply, parse_answer)
-    answer, parsed = cleaned(reply.text), parse_answer(reply.text)
+    answer, parsed = cleaned(reply.value), parse_answer(reply.value)
     has_truth_key = any(polarity(one.text, alone=True) is not None for one in pair.question.answers)
-    may_match = parsed.rule == "answer" or has_truth_key or _is_literal(answer, pair.question)
+    plain = answer.strip(" .()[]").casefold()
+    is_literal = any(plain == one.text.strip(" .()[]").casefold() for one in pair.question.answers)
+    may_match = parsed.rule == "answer" or has_truth_key or is_literal
     if may_match and is_correct(answer, pair.question):
         return _result(pair, reply, Parsed(1.0, MATCH), answer)
     if parsed.rule == "answer":
@@ -347,18 +363,13 @@ def _verified(
     return found
 
 
-def _is_literal(answer: str, question: BankQuestion) -> bool:
-    plain = answer.strip(" .()[]").casefold()
-    return any(plain == one.text.strip(" .()[]").casefold() for one in question.answers)
-
-
-def _second(first: GraderResult, reply: AssessorReply) -> GraderResult:
+def _second(first: GraderResult, reply: AssessorReply[str]) -> GraderResult:
     """The grade after the model was asked about an answer that the word rule rejects."""
-    if isinstance(reply.text, NoReply):
-        return first._replace(grade=replace(first.grade, grade=math.nan, reply=reply.text.reason), rule=NO_REPLY)
-    parsed = parse_yes_no(reply.text)
+    if isinstance(reply.value, NoReply):
+        return first._replace(grade=replace(first.grade, grade=math.nan, reply=reply.value.reason), rule=NO_REPLY)
+    parsed = parse_yes_no(reply.value)
     if parsed.rule == UNPARSED.rule:
-        grade = replace(first.grade, grade=parsed.grade, reply=reply.text)
+        grade = replace(first.grade, grade=parsed.grade, reply=reply.value)
         return first._replace(grade=grade, rule="unparsed verification")
     rule = VERIFIED if parsed.rule == "yes" else NO_MATCH
     return first._replace(grade=replace(first.grade, grade=parsed.grade), rule=rule)
@@ -369,12 +380,12 @@ def _asked(pair: PassageQuestion, prompt: Callable[[str, str], Prompt], max_toke
     return PassagePrompt(question.id, prompt(question.question, passage.text), passage.text, max_tokens)
 
 
-def _graded(pair: PassageQuestion, reply: AssessorReply, parse: Callable[[str], Parsed]) -> GraderResult:
-    parsed = Parsed(math.nan, NO_REPLY) if isinstance(reply.text, NoReply) else parse(reply.text)
+def _graded(pair: PassageQuestion, reply: AssessorReply[str], parse: Callable[[str], Parsed]) -> GraderResult:
+    parsed = Parsed(math.nan, NO_REPLY) if isinstance(reply.value, NoReply) else parse(reply.value)
     return _result(pair, reply, parsed)
 
 
-def _result(pair: PassageQuestion, reply: AssessorReply, parsed: Parsed, answer: str = "") -> GraderResult:
-    text = reply.text.reason if isinstance(reply.text, NoReply) else reply.text
+def _result(pair: PassageQuestion, reply: AssessorReply[str], parsed: Parsed, answer: str = "") -> GraderResult:
+    text = reply.value.reason if isinstance(reply.value, NoReply) else reply.value
     grade = Grade(pair.passage.query, pair.passage.id, pair.question.id, parsed.grade, answer, text)
     return GraderResult(grade, parsed.rule, reply.cut)

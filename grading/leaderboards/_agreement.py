@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -12,7 +14,7 @@ import numpy as np
 
 from examcore import IntervalEstimate, cohen_kappa, krippendorff_alpha, read_text
 from examcore.console import interval_text
-from grading._file_rows import FileRow, has_suffix, holds_json, read_rows
+from grading._file_rows import has_suffix, holds_json, read_rows
 from grading._printing import shortened
 from grading._records import Sampling
 from grading.formats._score_tables import GRADE, PASSAGE, QUESTION, TOPIC
@@ -114,11 +116,26 @@ def read_judgements(path: str | Path) -> tuple[Judgements, int]:
     if not graded:
         raise ValueError(f"{path}: no row has a grade; wanted a column 'grade'")
     for row in graded:
-        topic, passage = row.text("topic"), _judged(row)
+        topic, passage = row.text("topic"), row.text("passage")
+        passage += f" by {row.text('question')}" if "question" in row.fields else ""
         if passage in judgements.setdefault(topic, {}):
             raise ValueError(f"{row.place}: {passage!r} of topic {topic!r} occurs twice; wanted it once")
         judgements[topic][passage] = row.number("grade")
     return judgements, len(rows) - len(graded)
+
+
+def agree_files(
+    first: Path, second: Path, sampling: Sampling, *, over: Over, threshold: float | None
+) -> JudgeAgreement:
+    """The agreement of the judgements of two files, with fewer resamples; rows without a grade are counted.
+
+    Raises `ValueError` as `read_judgements` and `agree`, and for a threshold that does not divide the grades.
+    """
+    (a, without_a), (b, without_b) = read_judgements(first), read_judgements(second)
+    if threshold is not None:
+        _require_divided({first: a, second: b}, threshold)
+    found = agree(a, b, replace(sampling, draws=SAMPLING.draws), over=over, threshold=threshold)
+    return found._replace(without_grade={"a": without_a, "b": without_b})
 
 
 def agree(
@@ -137,10 +154,9 @@ def agree(
     topics = len({topic for topic, _ in pairs})
     by_topic = over == "topics" or (over == "auto" and topics >= TOPICS)
     groups = [topic for topic, _ in pairs] if by_topic else None
-    level, draws, seed = sampling
-    kappa_of = partial(cohen_kappa, groups=groups, interval=level, draws=draws, seed=seed)
+    kappa_of = partial(cohen_kappa, groups=groups, **vars(sampling))
     kappa = partial(kappa_of, *grades)
-    alpha = partial(krippendorff_alpha, grades, groups=groups, interval=level, draws=draws, seed=seed)
+    alpha = partial(krippendorff_alpha, grades, groups=groups, **vars(sampling))
     return JudgeAgreement(
         n=len(pairs),
         n_topics=topics,
@@ -151,7 +167,7 @@ def agree(
         alpha_ordinal=alpha(metric="ordinal"),
         alpha_interval=alpha(metric="interval"),
         kappa_binary=None if threshold is None else kappa_of(*[[one >= threshold for one in row] for row in grades]),
-        interval=level,
+        interval=sampling.interval,
         interval_over="topics" if by_topic else "pairs",
         threshold=threshold,
         confusion=_confusion(grades),
@@ -161,17 +177,28 @@ def agree(
     )
 
 
+def _require_divided(files: Mapping[Path, Judgements], threshold: float) -> None:
+    """Refuse a threshold that no grade of a file reaches, or that all grades of all files reach."""
+    if not math.isfinite(threshold):
+        raise ValueError(f"threshold: {threshold:g}; wanted a finite number")
+    grades = {path: [grade for one in judged.values() for grade in one.values()] for path, judged in files.items()}
+    for path, known in grades.items():
+        if max(known) < threshold:
+            raise ValueError(
+                f"{path}: the highest grade is {max(known):g}; wanted one of {threshold:g} or more (--threshold)"
+            )
+    lowest = min(map(min, grades.values()))
+    if lowest >= threshold:
+        names = ", ".join(map(str, grades))
+        raise ValueError(f"{names}: the lowest grade is {lowest:g}; wanted one below {threshold:g} (--threshold)")
+
+
 def _is_table(path: Path) -> bool:
     """Whether a file is a table, by its name or by a header with a grade."""
     if has_suffix(path, ".csv") or holds_json(path):
         return True
     header = read_text(path).partition("\n")[0].replace(",", "\t").split("\t")
     return bool({"grade", *GRADE["grade"]} & {one.strip() for one in header})
-
-
-def _judged(row: FileRow) -> str:
-    passage = row.text("passage")
-    return f"{passage} by {row.text('question')}" if "question" in row.fields else passage
 
 
 def _observed(grades: list[list[float]], groups: list[str] | None, sampling: Sampling) -> IntervalEstimate:

@@ -11,24 +11,21 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from examcore import IntervalEstimate
 from examcore.console import interval_text
 from grading._file_rows import Columns, read_rows
 from grading._printing import shortened
-from grading._records import SAMPLING, Sampling
+from grading._records import SAMPLING, Floats, Sampling
 from grading.formats._score_tables import SCORE, SYSTEM, TOPIC, cells_of
 
 PERMUTATIONS = 2000
 """Arrangements drawn when there are more than this: the standard error of a p of .05 is then about .005."""
-
-Floats = NDArray[np.float64]
 _FAMILY: Columns = {"family": ("system_family",)}
 _JUDGE: Columns = {"judge": ("writer", "grader", "assessor")}
 _JUDGE_FAMILY: Columns = {"judge_family": ("writer_family", "grader_family")}
@@ -37,13 +34,11 @@ _JUDGE_FAMILY: Columns = {"judge_family": ("writer_family", "grader_family")}
 class JudgedScores(NamedTuple):
     """Scores `[S, J, T]` of every system by every judge on the complete topics; `left_out` topics lack some score.
 
-    `families` are those of the systems, `judge_families` those of the judges.
+    `families` leads from each system to its family, `judge_families` from each judge.
     """
 
-    systems: tuple[str, ...]
-    families: tuple[str, ...]
-    judges: tuple[str, ...]
-    judge_families: tuple[str, ...]
+    families: dict[str, str]
+    judge_families: dict[str, str]
     topics: tuple[str, ...]
     scores: Floats
     left_out: tuple[str, ...]
@@ -105,7 +100,7 @@ def read_judged(path: str | Path) -> JudgedScores:
                 raise ValueError(
                     f"{row.place}: {who} {row.text(who)!r} is of family {family!r}; wanted {known!r}, as before"
                 )
-    systems, judges = tuple(families["system"]), tuple(families["judge"])
+    systems, judges = families.values()
     topics = tuple(dict.fromkeys(key[2] for key in cells))
     scores = np.array([[[cells.get((s, j, t), np.nan) for t in topics] for j in judges] for s in systems])
     complete = np.isfinite(scores).all(axis=(0, 1))
@@ -114,15 +109,7 @@ def read_judged(path: str | Path) -> JudgedScores:
             f"{path}: no topic has all {len(systems)} systems scored by all {len(judges)} judges; wanted some"
         )
     kept, left_out = (tuple(itertools.compress(topics, which)) for which in (complete, ~complete))
-    return JudgedScores(
-        systems,
-        tuple(families["system"].values()),
-        judges,
-        tuple(families["judge"].values()),
-        kept,
-        scores[:, :, complete],
-        left_out,
-    )
+    return JudgedScores(systems, judges, kept, scores[:, :, complete], left_out)
 
 
 def favour(data: JudgedScores, sampling: Sampling = SAMPLING, *, permutations: int = PERMUTATIONS) -> Favour:
@@ -131,38 +118,38 @@ def favour(data: JudgedScores, sampling: Sampling = SAMPLING, *, permutations: i
     Raises `ValueError` for fewer than two judges or three systems, when no system or every system is of a judge's
     family, and when there are too few assignments of the families to the systems for the interval's level.
     """
-    own = _own(data.families, data.judge_families)
+    own = _own(data.families.values(), data.judge_families)
     _require_design(data, own)
     mean = data.scores.mean(axis=2)
-    labels = [one if one in data.judge_families else "" for one in data.families]
+    labels = [one if one in data.judge_families.values() else "" for one in data.families.values()]
     arrangements = math.factorial(len(labels)) // math.prod(map(math.factorial, Counter(labels).values()))
     exact = arrangements <= permutations
     assigned = _every_order(labels) if exact else _random_orders(labels, permutations, sampling.seed)
     patterns = np.array([_own(one, data.judge_families) for one in assigned])
-    _require_small_p(patterns, own, arrangements, sampling.level)
+    _require_small_p(patterns, own, arrangements, sampling.interval)
     estimate = float(_effects(own[None], mean[None])[0])
-    low, high, p = _invert(patterns, mean, own, estimate, 1 - sampling.level)
+    low, high, p = _invert(patterns, mean, own, estimate, 1 - sampling.interval)
     return Favour(
         IntervalEstimate(estimate, low, high),
         p,
         # The effect is linear in the scores, so it is the mean of the topics' effects.
         sampling.mean(np.array([_effects(own, scores) for scores in np.moveaxis(data.scores, 2, 0)])),
         _by_judge(data, mean),
-        len(data.systems),
+        len(data.families),
         int(own.sum()),
         arrangements,
         exact,
-        sampling.level,
-        len(data.judges),
+        sampling.interval,
+        len(data.judge_families),
         len(data.topics),
         data.left_out,
-        dict(zip(data.systems, data.families, strict=True)),
+        data.families,
     )
 
 
-def _own(families: Sequence[str], judge_families: Sequence[str]) -> Floats:
+def _own(families: Iterable[str], judge_families: Mapping[str, str]) -> Floats:
     """`[S, J]`: 1 where system and judge are of one family."""
-    return np.array([[float(one == other) for other in judge_families] for one in families])
+    return np.array([[float(one == other) for other in judge_families.values()] for one in families])
 
 
 def _centred(table: Floats) -> Floats:
@@ -202,12 +189,11 @@ def _finite(above: Floats, below: Floats) -> Floats:
 
 
 def _require_design(data: JudgedScores, own: Floats) -> None:
-    if len(data.judges) < 2 or len(data.systems) < 3:
-        raise ValueError(
-            f"judges: {len(data.judges)} judges of {len(data.systems)} systems; wanted at least 2 judges and 3 systems"
-        )
+    systems, judges = len(data.families), len(data.judge_families)
+    if judges < 2 or systems < 3:
+        raise ValueError(f"judges: {judges} judges of {systems} systems; wanted at least 2 judges and 3 systems")
     if not own.any():
-        known = ", ".join(sorted(set(data.families)))
+        known = ", ".join(sorted(set(data.families.values())))
         raise ValueError(f"judges: none is of a system's family ({known}); wanted a column judge_family that says so")
     if np.square(_centred(own)).sum() < 1e-9:
         raise ValueError(
@@ -244,12 +230,13 @@ def _random_orders(labels: Sequence[str], number: int, seed: int) -> list[tuple[
 
 def _by_judge(data: JudgedScores, mean: Floats) -> dict[str, float]:
     """The favour of each judge with own systems, estimated jointly; NaN where they are not identified."""
-    own = _own(data.families, data.judge_families)
-    judges = [at for at in range(len(data.judges)) if own[:, at].any()]
+    own = _own(data.families.values(), data.judge_families)
+    judges = [at for at in range(own.shape[1]) if own[:, at].any()]
     alone = np.zeros((len(judges), *own.shape))
     for number, at in enumerate(judges):
         alone[number, :, at] = own[:, at]
     design = _centred(alone).reshape(len(judges), -1).T
     identified = np.linalg.matrix_rank(design) == len(judges)
     found = np.linalg.lstsq(design, _centred(mean).ravel())[0] if identified else np.full(len(judges), np.nan)
-    return {data.judges[at]: float(one) for at, one in zip(judges, found, strict=True)}
+    names = list(data.judge_families)
+    return {names[at]: float(one) for at, one in zip(judges, found, strict=True)}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from examcore import (
     RANDOM_TIES,
@@ -21,8 +21,8 @@ from examcore import (
 )
 from examcore.console import interval_text
 from grading._printing import shortened
-from grading._records import SAMPLING, Sampling
-from grading.formats._score_tables import ScoreTable
+from grading._records import SAMPLING, Floats, Sampling
+from grading.formats._score_tables import ScoreTable, read_scores
 from grading.leaderboards._paired import Comparison, Pairs, compare_systems, counted_means, topic_counts
 
 FEW = 10
@@ -32,35 +32,30 @@ PRINTED = ("spearman", "kendall", "tau_ap", "tau_ap_b")
 """The coefficients that are printed; JSON has all."""
 TIE_DRAWS = 1000
 """How often ties are broken at random: the standard deviation is known to about 2 %."""
-
-Floats = NDArray[np.float64]
 Intervals = dict[str, IntervalEstimate]
 
 
 class RandomTies(NamedTuple):
     """A coefficient when ties are broken at random: its expectation with interval, and its standard deviation."""
 
-    mean: IntervalEstimate
+    estimate: float
+    low: float
+    high: float
     sd: float
-
-    def record(self) -> dict[str, float]:
-        """`estimate, low, high, sd` for JSON."""
-        return {**self.mean._asdict(), "sd": self.sd}
 
 
 @dataclass(frozen=True)
 class Correlations:
     """How far two leaderboards agree: every coefficient by name, with percentile bootstrap intervals.
 
-    `systems` are those in both; `only_first` and `only_second` are in one leaderboard and are ignored. `over_systems`
+    `systems` are those in both; those `alone` in one leaderboard are ignored. `over_systems`
     resamples systems (would other systems agree as well?), `over_topics` topics, `over_both` systems and topics; the
     latter two are None if neither leaderboard has topics. `tied` counts the systems of each leaderboard that share
     their score with another; `shown` are the pairs of systems of each of the `tables` that are printed.
     """
 
     systems: tuple[str, ...]
-    only_first: tuple[str, ...]
-    only_second: tuple[str, ...]
+    alone: Mapping[str, tuple[str, ...]]
     over_systems: Intervals
     over_topics: Intervals | None
     over_both: Intervals | None
@@ -82,11 +77,6 @@ class Correlations:
         return {name: compare_systems(one, self.sampling) for name, one in tested.items()}
 
     @property
-    def alone(self) -> dict[str, Sequence[str]]:
-        """The systems that only one leaderboard has."""
-        return {"a": self.only_first, "b": self.only_second}
-
-    @property
     def notes(self) -> list[str]:
         """What makes the correlations uncertain."""
         gaps = {one.name: len(one.missing()) for one in self.tables if one.missing()}
@@ -100,7 +90,7 @@ class Correlations:
             **self.over_systems,
             "random_ties": self.random_ties,
             "tied": dict(zip("ab", self.tied, strict=True)),
-            "interval": self.sampling.level,
+            "interval": self.sampling.interval,
             "interval_over": "systems",
             "over_topics": self.over_topics,
             "over_systems_and_topics": self.over_both,
@@ -116,14 +106,14 @@ class Correlations:
             "topics resampled": self.over_topics,
             "systems and topics resampled": self.over_both,
         }
-        lines = [f"{len(self.systems)} systems in both; {self.sampling.level:.0%} intervals"]
+        lines = [f"{len(self.systems)} systems in both; {self.sampling.interval:.0%} intervals"]
         for title, part in over.items():
             if part is not None:
                 lines += [title, *(f"  {name:<9} {interval_text(part[name])}" for name in PRINTED)]
         if sum(self.tied):
             lines.append(f"ties broken at random ({self.tied[0]} systems tied in A, {self.tied[1]} in B)")
             for name, one in self.random_ties.items():
-                lines.append(f"  {name:<9} {interval_text(one.mean)}, standard deviation {one.sd:.3f}")
+                lines.append(f"  {name:<9} {interval_text(one[:3])}, standard deviation {one.sd:.3f}")
         for which, table in self._boards.items():
             some = self.alone[which]
             lines += [f"only in {which.upper()}: {len(some)} systems: {shortened(some)}"] if some else []
@@ -146,6 +136,16 @@ class Correlations:
         }
 
 
+def correlate_files(
+    first: Path, second: Path, measures: Sequence[str], sampling: Sampling, shown: Pairs
+) -> Correlations:
+    """Compare the leaderboards of two files, by one measure for both or one for each where they have several."""
+    if len(measures) > 2:
+        raise ValueError(f"--measure: {len(measures)} times; wanted one for both leaderboards, or one for each")
+    of_first, of_second = (measures[0], measures[-1]) if measures else (None, None)
+    return correlate(read_scores(first, of_first), read_scores(second, of_second), sampling, shown)
+
+
 def correlate(
     first: ScoreTable, second: ScoreTable, sampling: Sampling = SAMPLING, shown: Pairs = "neighbours"
 ) -> Correlations:
@@ -164,8 +164,10 @@ def correlate(
     with_topics = any(len(table.topics) > 1 for table in pair)
     return Correlations(
         systems,
-        tuple(one for one in first.systems if one not in systems),
-        tuple(one for one in second.systems if one not in systems),
+        {
+            which: tuple(one for one in has.systems if one not in systems)
+            for which, has in (("a", first), ("b", second))
+        },
         found,
         over_topics(*pair, sampling) if with_topics else None,
         over_topics(*pair, sampling, systems_too=True) if with_topics else None,
@@ -188,7 +190,7 @@ def over_systems(
     size = len(x)
     weights = topic_counts(size, sampling.draws, np.random.default_rng(sampling.seed))
     return {
-        name: percentile_interval(float(one(x, y, np.ones(size))), in_batches(one, x, y, weights), sampling.level)
+        name: percentile_interval(float(one(x, y, np.ones(size))), in_batches(one, x, y, weights), sampling.interval)
         for name, one in coefficients.items()
     }
 
@@ -209,7 +211,7 @@ def over_topics(first: ScoreTable, second: ScoreTable, sampling: Sampling, *, sy
     x, y, weights = x[complete], y[complete], weights[complete] if systems_too else np.ones_like(weights[complete])
     observed = (_rounded(first.means), _rounded(second.means), np.ones(size))
     return {
-        name: _shifted(float(one(*observed)), in_batches(one, x, y, weights), sampling.level)
+        name: _shifted(float(one(*observed)), in_batches(one, x, y, weights), sampling.interval)
         for name, one in RANK_CORRELATIONS.items()
     }
 
@@ -242,8 +244,8 @@ def _rounded(scores: Floats) -> Floats:
 def _random_ties(name: str, x: Floats, y: Floats, sampling: Sampling) -> RandomTies:
     mean = over_systems(x, y, sampling, {name: RANDOM_TIES[name]})[name]
     if not _tied(x) and not _tied(y):
-        return RandomTies(mean, 0.0)
-    return RandomTies(mean, break_ties(RANK_CORRELATIONS[name], x, y, draws=TIE_DRAWS, seed=sampling.seed).sd)
+        return RandomTies(*mean, sd=0.0)
+    return RandomTies(*mean, break_ties(RANK_CORRELATIONS[name], x, y, draws=TIE_DRAWS, seed=sampling.seed).sd)
 
 
 def _shifted(estimate: float, values: Floats, level: float) -> IntervalEstimate:

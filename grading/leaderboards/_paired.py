@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from examcore import BOOTSTRAP_DRAWS, IntervalEstimate, percentile_interval
 from grading._printing import noted, signed, table_lines
-from grading._records import SAMPLING, Sampling, SystemScores
+from grading._records import SAMPLING, Floats, Sampling, SystemScores
 from grading.formats._score_tables import ScoreTable, table_of
 
 PERMUTATIONS = 10_000
@@ -23,8 +23,6 @@ ALPHA = 0.05
 """Two systems differ significantly when their adjusted p is below this."""
 POWER = 0.8
 """The usual probability of finding a difference that exists (Cohen 1988)."""
-
-Floats = NDArray[np.float64]
 Pairs = Literal["neighbours", "all"]
 """The pairs of systems that are printed."""
 
@@ -134,6 +132,29 @@ class Ranking(NamedTuple):
         return [*table_lines(first, columns), *pair_lines(self.pairs, self.shown), *noted(self.notes)]
 
 
+class RankedSystems(NamedTuple):
+    """Systems ranked by their scores on so many `units`, as `{"queries": 12}`, with the means of each by some measures.
+
+    A measure leads from its name in JSON to its title and the mean of each system.
+    """
+
+    units: Mapping[str, int]
+    measures: Mapping[str, tuple[str, Mapping[str, IntervalEstimate]]]
+    ranking: Ranking
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON types."""
+        systems = {
+            system: {**{name: means[system] for name, (_, means) in self.measures.items()}, "per_query": scores}
+            for system, scores in self.ranking.scores.items()
+        }
+        return {**self.units, "systems": systems, **self.ranking.record()}
+
+    def lines(self) -> list[str]:
+        """The result for a reader."""
+        return self.ranking.lines(dict(self.measures.values()))
+
+
 def standings(table: SystemScores, sampling: Sampling = SAMPLING) -> list[Standing]:
     """The systems by their means, the best first; those without a score last."""
     found = []
@@ -168,7 +189,7 @@ def compare_systems(
     first, second = (np.array(one) for one in zip(*itertools.combinations(range(len(table.systems)), 2), strict=True))
     differences = table.values[first] - table.values[second]
     rng = np.random.default_rng(sampling.seed)
-    ends = _intervals(differences, sampling.level, sampling.draws, rng)
+    ends = _intervals(differences, sampling.interval, sampling.draws, rng)
     p, adjusted = sign_flip(differences, permutations, rng)
     detectable = _detectable(differences)
     pairs = tuple(

@@ -11,6 +11,7 @@ import itertools
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from scipy.special import chdtr, nctdtr, ndtr, ndtri, stdtrit
 from examcore import IntervalEstimate
 from examcore.console import interval_text
 from grading._file_rows import read_rows
-from grading._records import Sampling
+from grading._records import Floats, Sampling
 from grading.formats._score_tables import QUESTION, SCORE, SYSTEM, TOPIC, cells_of
 
 MOST = 10_000_000
@@ -35,8 +36,6 @@ SAMPLING = Sampling(draws=1000)
 
 ROUNDING = 1e-9
 """Relative size of deviations that are rounding errors."""
-
-Floats = NDArray[np.float64]
 Scores = Mapping[tuple[str, str, str], float]
 """`(system, topic, question) -> score`; the question is empty where a topic has one score."""
 
@@ -116,7 +115,23 @@ class PilotNeeds(NamedTuple):
         return [head, *each, *([own] if self.gap is None else [])]
 
 
-def read_pilot(path: Path) -> Scores:
+def pilot_needs(path: Path, plan: Plan, pairs: Sequence[str]) -> PilotNeeds:
+    """What `pairs` of a pilot's systems need, each `A,B`, or every pair.
+
+    The level `alpha` of the plan is divided by their number, and there are fewer resamples. Raises `ValueError` for an
+    alpha that is no share, for what are no two systems, and as `needs`.
+    """
+    scores, named = _read_pilot(path), [_pair(one) for one in pairs]
+    if not 0 < plan.alpha < 1:
+        raise ValueError(f"alpha: {plan.alpha:g}; wanted a share between 0 and 1")
+    systems = len({system for system, _, _ in scores})
+    each = plan.alpha / (len(named) or systems * (systems - 1) // 2)
+    sampling = replace(plan.sampling, draws=SAMPLING.draws)
+    found = needs(scores, plan._replace(alpha=each, sampling=sampling), named or None)
+    return PilotNeeds(plan.power, plan.alpha, each, plan.gap, sampling.interval, found)
+
+
+def _read_pilot(path: Path) -> Scores:
     """The scores of a table `system,topic,score`, and question if any; `ValueError` for fewer than two systems."""
     rows = read_rows(path, {**SYSTEM, **TOPIC, **SCORE}, QUESTION)
     by_question = "question" in rows[0].fields
@@ -128,14 +143,11 @@ def read_pilot(path: Path) -> Scores:
     return scores
 
 
-def pilot_needs(scores: Scores, plan: Plan, pairs: Sequence[tuple[str, str]]) -> PilotNeeds:
-    """What `pairs` of systems need, or every pair; the level `alpha` of the plan is divided by their number."""
-    if not 0 < plan.alpha < 1:
-        raise ValueError(f"alpha: {plan.alpha:g}; wanted a share between 0 and 1")
-    systems = len({system for system, _, _ in scores})
-    each = plan.alpha / (len(pairs) or systems * (systems - 1) // 2)
-    found = needs(scores, plan._replace(alpha=each), pairs or None)
-    return PilotNeeds(plan.power, plan.alpha, each, plan.gap, plan.sampling.level, found)
+def _pair(text: str) -> tuple[str, str]:
+    first, _, second = (one.strip() for one in text.partition(","))
+    if not first or not second or first == second:
+        raise ValueError(f"--pair: {text!r}; wanted two systems, A,B")
+    return first, second
 
 
 def needs(scores: Scores, plan: Plan, pairs: Sequence[tuple[str, str]] | None = None) -> list[Need]:

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 from examcore import IntervalEstimate, in_batches, kendall, percentile_interval
 from examcore.console import interval_text
 from grading._file_rows import read_rows
-from grading._records import SAMPLING, Sampling
+from grading._records import SAMPLING, Floats, Sampling
 from grading.formats._grades import SUPPORT
 from grading.formats._score_tables import GRADE, PASSAGE, QUESTION, SYSTEM, TOPIC, cells_of, grid_of
 from grading.leaderboards._paired import counted_means, topic_counts
-from grading.scores._nuggets import Assignments
+from grading.scores._nuggets import Assignments, is_assignments, read_all_assignments
 
-Floats = NDArray[np.float64]
 Kind = Literal["bank", "pool"]
 
 
@@ -94,13 +93,17 @@ class Reusability(NamedTuple):
         return [*lines, f"Kendall's tau, mean {tau}; ranks moved, mean {moved}"]
 
 
-def read_contributions(path: str | Path) -> Contributions:
-    """Read a table `system,topic,question,grade` (a bank) or `system,topic,passage,grade` (a pool).
+def read_contributions(paths: Sequence[Path]) -> Contributions:
+    """Read nugget assignments, or one table `system,topic,question,grade` (a bank) or with `passage` (a pool).
 
-    Raises `ValueError` (file:line, found, wanted) for a missing column, a negative grade and a repeated unit of a
-    system.
+    Raises `ValueError` (file:line, found, wanted) for a missing column, a negative grade, a repeated unit of a system,
+    and a second table.
     """
-    rows = read_rows(path, {**SYSTEM, **TOPIC, **GRADE}, {**QUESTION, **PASSAGE})
+    if all(map(is_assignments, paths)):
+        return contributions_of(read_all_assignments(paths))
+    if len(paths) > 1:
+        raise ValueError(f"{paths[1]}: a second table; wanted one table, or several files of nugget assignments")
+    rows = read_rows(paths[0], {**SYSTEM, **TOPIC, **GRADE}, {**QUESTION, **PASSAGE})
     kind: Kind = "bank" if "question" in rows[0].fields else "pool"
     unit = "question" if kind == "bank" else "passage"
     if unit not in rows[0].fields:
@@ -165,10 +168,10 @@ def leave_one_out(data: Contributions, sampling: Sampling = SAMPLING, threshold:
                 name,
                 int(unique_units(data, at).sum()),
                 float(whole[0, at]),
-                _estimate(without[:, at] - whole[:, at], sampling.level),
+                _estimate(without[:, at] - whole[:, at], sampling.interval),
                 float(ranks[0, at]),
                 float(ranks_without[0, at]),
-                _estimate(tau, sampling.level),
+                _estimate(tau, sampling.interval),
             )
         )
         taus.append(tau)
@@ -180,9 +183,9 @@ def leave_one_out(data: Contributions, sampling: Sampling = SAMPLING, threshold:
         topics,
         int(np.isnan(data.grades).sum()) if data.kind == "bank" else 0,
         threshold,
-        _estimate(np.mean(taus, axis=0), sampling.level),
-        _estimate(np.mean(moves, axis=0), sampling.level),
-        sampling.level,
+        _estimate(np.mean(taus, axis=0), sampling.interval),
+        _estimate(np.mean(moves, axis=0), sampling.interval),
+        sampling.interval,
         tuple(systems),
     )
 

@@ -9,15 +9,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from examcore import ModelUsage, ReportProgress, unreported
+from examcore import ModelUsage, Progress, ReplyStore, ReportProgress, RunFolder, unreported, write_lines
+from grading._file_rows import holds_json, read_json_records
 from grading._printing import counted_notes, noted, shortened
 from grading._records import BankQuestion
-from grading.formats._nugget_sources import AnswerText
-from grading.graders._assessor import CachedAssessor
+from grading.banks._bank_writing import topic_texts
+from grading.formats._bank_files import by_query
+from grading.formats._file_faults import in_words
+from grading.formats._nugget_files import read_nuggets
+from grading.formats._nugget_sources import AnswerText, read_answer_texts
+from grading.graders._assessor import CachedAssessor, ModelOptions, asking_of, write_record
 from grading.graders._graders import shown_replies
 from grading.graders._prompts import quoted_answer
-from grading.nuggets._nugget_labels import NuggetLabels, NuggetsToLabel, label_nuggets
+from grading.nuggets._nugget_labels import NuggetLabels, NuggetsToLabel, label_nuggets, refuse_lost
 from grading.nuggets._nugget_prompts import ASSIGNMENT_VERSION, SUPPORT_LABELS, assignment_prompt
+from rag.engines import EngineOptions
 
 FAILED = "failed"
 """The label of a nugget for which none could be read, as nuggetizer writes it; it counts as no support, by name."""
@@ -117,6 +123,80 @@ class AssignmentResult:
             for run, topics in given.without_answers.items()
         ]
         return [*lines, f"scores: ragexam grade nuggets {self.out}"]
+
+
+def assign_to_answers(
+    nuggets: Path,
+    answers: Sequence[Path],
+    queries: Path | None,
+    out: Path,
+    model: ModelOptions,
+    engine: EngineOptions,
+    progress: Progress,
+    *,
+    lenient: bool,
+) -> AssignmentResult:
+    """Assign the nuggets of a file to the answers of others, and write the labels and their making into `out`.
+
+    Raises `ValueError` in one line for what cannot be assigned, and `FailedError` where replies are missing.
+    """
+    given = _read(nuggets, answers, queries, lenient=lenient)
+    with RunFolder(out).held(), ReplyStore(out / "replies.sqlite") as store:
+        with asking_of(model, store, progress, engine) as asking, progress.step("assigning") as report:
+            found = assign_nuggets(asking, given.answers, given.nuggets, given.queries, report)
+        result = AssignmentResult(out / "assignments.jsonl", model.model, found, given, asking.usage)
+        lines = (one.record(given.queries.get(one.answer.topic, one.answer.topic)) for one in result.written)
+        write_lines(result.out, lines)
+        files = {"nuggets": nuggets, "queries": queries, **{f"answers {at}": one for at, one in enumerate(answers, 1)}}
+        write_record(out / "assign.json", files, {"settings": {}}, result.record())
+    lost = {f"{one.answer.run} on {one.answer.topic}": one.labels.lost for one in found if one.labels.lost}
+    refuse_lost(lost, "answers")
+    return result
+
+
+def _read(nuggets: Path, answers: Sequence[Path], queries: Path | None, *, lenient: bool) -> AssignmentSources:
+    read = read_nuggets(nuggets)
+    known = by_query(read.nuggets)
+    found: dict[tuple[str, str], tuple[AnswerText, Path]] = {}
+    texts: dict[str, str] = {}
+    notes = in_words(read.faults)
+    for path in answers:
+        of_file = read_answer_texts(path, lenient=lenient)
+        notes += in_words(of_file.faults)
+        texts.update(of_file.queries)
+        for one in of_file.answers:
+            before = found.setdefault((one.run, one.topic), (one, path))
+            if before[0] is not one:
+                raise ValueError(
+                    f"{path}: run {one.run!r} on topic {one.topic!r} is also in {before[1]}; wanted it once"
+                )
+    taken = [one for one, _ in found.values() if one.topic in known]
+    if not taken:
+        topics = shortened(sorted({topic for _, topic in found}))
+        raise ValueError(
+            f"{answers[0]}: none of its topics ({topics or 'none'}) has nuggets in {nuggets}; wanted some of "
+            f"{shortened(sorted(known))}"
+        )
+    texts.update(_queries_of_nuggets(nuggets))
+    texts.update(topic_texts(queries, known))
+    runs = dict.fromkeys(one.run for one in taken)
+    lacking = {run: [topic for topic in known if (run, topic) not in found] for run in runs}
+    return AssignmentSources(
+        taken,
+        known,
+        texts,
+        sorted({topic for _, topic in found} - known.keys()),
+        {run: topics for run, topics in lacking.items() if topics},
+        notes,
+    )
+
+
+def _queries_of_nuggets(path: Path) -> dict[str, str]:
+    """The texts of queries that nuggetizer's lines have beside their ids."""
+    records = read_json_records(path) if path.is_file() and holds_json(path) else ()
+    return {
+        str(one.fields["qid"]): str(one.fields["query"]) for one in records if {"qid", "query"} <= one.fields.keys()
+    }
 
 
 def assign_nuggets(

@@ -14,13 +14,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from examcore import ModelUsage, NoReply, ReportProgress, normalized, unreported
+from examcore import (
+    ModelUsage,
+    NoReply,
+    Progress,
+    ReplyStore,
+    ReportProgress,
+    RunFolder,
+    normalized,
+    unreported,
+    write_lines,
+)
 from grading._printing import counted_notes, shortened
 from grading._similarity import similarity, words
-from grading.graders._assessor import CachedAssessor, PassagePrompt
+from grading.banks._bank_writing import topic_texts
+from grading.formats._nugget_sources import read_nugget_sources
+from grading.graders._assessor import CachedAssessor, ModelOptions, PassagePrompt, asking_of, write_record
 from grading.graders._graders import shown_replies
 from grading.graders._reply_parsing import OPENING
-from grading.nuggets._nugget_labels import NuggetsToLabel, label_nuggets
+from grading.nuggets._nugget_labels import NuggetsToLabel, label_nuggets, refuse_lost
 from grading.nuggets._nugget_prompts import (
     CREATION_VERSION,
     FACT_TOKENS,
@@ -31,6 +43,7 @@ from grading.nuggets._nugget_prompts import (
     listed_passages,
     parse_nuggets,
 )
+from rag.engines import EngineOptions
 
 PASSAGES = 10
 """Passages that are read together, as in TREC RAG 2024."""
@@ -44,14 +57,6 @@ _NEGATION = frozenset({"no", "not", "never", "none", "without", "nor", "neither"
 """Words that turn a statement round, together with those that end in n't."""
 
 
-class TopicPassages(NamedTuple):
-    """A topic, the text of its query, and the passages that its nuggets come from, in order."""
-
-    topic: str
-    query: str
-    passages: Sequence[str]
-
-
 class CreatedNugget(NamedTuple):
     """A nugget and its importance; `read` says whether the model's label could be read."""
 
@@ -62,14 +67,16 @@ class CreatedNugget(NamedTuple):
 
 @dataclass
 class TopicNuggets:
-    """The nuggets of a topic, and what happened while they were made.
+    """The nuggets of a topic, and what happened while they were made of its passages.
 
-    `unread` are replies that held no list or lacked labels, `unread_passages` counts the passages whose replies held no
-    list, `duplicates` the nuggets that said what another says, `cut` the characters of passages that were not read;
-    `lost` says why a reply is missing.
+    `query` is the text of its query. `unread` are replies that held no list or lacked labels, `unread_passages` counts
+    the passages whose replies held no list, `duplicates` the nuggets that said what another says, `cut` the characters
+    of passages that were not read; `lost` says why a reply is missing.
     """
 
-    source: TopicPassages
+    topic: str
+    query: str
+    passages: Sequence[str]
     texts: list[str] = field(default_factory=list)
     nuggets: list[CreatedNugget] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
@@ -106,14 +113,14 @@ class CreationResult:
             "model": self.model,
             "prompts": [CREATION_VERSION, IMPORTANCE_VERSION],
             "topics": len(self.written),
-            "passages": sum(len(one.source.passages) for one in self.written),
+            "passages": sum(len(one.passages) for one in self.written),
             "n": len(nuggets),
             "importance": dict(Counter(one.importance for one in nuggets)),
             "importance_unread": sum(not one.read for one in nuggets),
             "passages_unread": sum(one.unread_passages for one in self.written),
             "duplicates": sum(one.duplicates for one in self.written),
             "cut_characters": sum(one.cut for one in self.written),
-            "without_nuggets": [one.source.topic for one in self.written if not one.nuggets],
+            "without_nuggets": [one.topic for one in self.written if not one.nuggets],
             "unread_replies": len(self.unread),
             "unread_examples": shown_replies(self.unread),
             "no_reply": sum(bool(one.lost) for one in self.topics),
@@ -140,13 +147,6 @@ class CreationResult:
         return lines + counted_notes(said)
 
 
-class CreationLimits(NamedTuple):
-    """How many passages are read together, and how many nuggets a topic has at most."""
-
-    together: int = PASSAGES
-    most: int = MOST
-
-
 class _PassageBatch(NamedTuple):
     """Passages of a topic that are read together."""
 
@@ -160,42 +160,73 @@ class _PassageBatch(NamedTuple):
 
     def prompt(self, most: int) -> PassagePrompt:
         """What the model is asked: to revise the list that the topic has by now."""
-        source, text = self.topic.source, listed_passages(self.passages)
-        asked = creation_prompt(source.query, text, self.topic.texts, most)
-        return PassagePrompt(source.topic, asked, text, OPENING + FACT_TOKENS * most)
+        topic, text = self.topic, listed_passages(self.passages)
+        asked = creation_prompt(topic.query, text, topic.texts, most)
+        return PassagePrompt(topic.topic, asked, text, OPENING + FACT_TOKENS * most)
 
 
-LIMITS = CreationLimits()
+def create_nuggets(
+    passages: Path,
+    queries: Path | None,
+    out: Path,
+    model: ModelOptions,
+    engine: EngineOptions,
+    progress: Progress,
+    *,
+    together: int,
+    most: int,
+) -> CreationResult:
+    """Make nuggets of the topics of a file, and write them and how they were made into the folder `out`.
+
+    `queries` has the texts of queries that the passages lack. Raises `ValueError` where no reply holds a nugget, and
+    `FailedError` where replies are missing.
+    """
+    sources = read_nugget_sources(passages)
+    texts = {**sources.queries, **topic_texts(queries, sources.passages)}
+    topics = [TopicNuggets(one, texts.get(one, one), found) for one, found in sources.passages.items()]
+    with RunFolder(out).held(), ReplyStore(out / "replies.sqlite") as store:
+        with asking_of(model, store, progress, engine) as asking:
+            with progress.step("nuggets") as report:
+                grow_nuggets(asking, topics, together=together, most=most, report=report)
+            with progress.step("importance") as report:
+                weigh_nuggets(asking, topics, report)
+        result = CreationResult(out / "nuggets.jsonl", model.model, topics, asking.usage)
+        if not any(one.nuggets or one.lost for one in topics):
+            shown = "; ".join(map(repr, shown_replies(result.unread))) or "empty lists"
+            raise ValueError(f"{passages}: no nugget in any reply ({shown}); wanted another model or other passages")
+        write_lines(result.out, map(nugget_line, result.written))
+        settings = {"settings": {"together": together, "most": most}}
+        write_record(out / "create.json", {"passages": passages, "queries": queries}, settings, result.record())
+    refuse_lost({one.topic: one.lost for one in topics if one.lost}, "topics")
+    return result
 
 
 def grow_nuggets(
     asking: CachedAssessor,
-    topics: Sequence[TopicPassages],
-    limits: CreationLimits = LIMITS,
+    topics: Sequence[TopicNuggets],
+    *,
+    together: int = PASSAGES,
+    most: int = MOST,
     report: ReportProgress = unreported,
-) -> list[TopicNuggets]:
+) -> None:
     """Grow the nuggets of every topic, without their importance; the topics' batches are asked side by side."""
-    found = [TopicNuggets(one) for one in topics]
-    total = sum(-(-len(one.passages) // limits.together) for one in topics)
+    total = sum(-(-len(one.passages) // together) for one in topics)
     done = 0
-    for start in range(0, max((len(one.passages) for one in topics), default=0), limits.together):
+    for start in range(0, max((len(one.passages) for one in topics), default=0), together):
         batches = [
-            _PassageBatch(one, one.source.passages[start : start + limits.together])
-            for one in found
-            if start < len(one.source.passages) and not one.lost
+            _PassageBatch(one, one.passages[start : start + together])
+            for one in topics
+            if start < len(one.passages) and not one.lost
         ]
-        _read_passages(asking, batches, limits.most)
+        _read_passages(asking, batches, most)
         done += len(batches)
         report(done, total)
-    return found
 
 
 def weigh_nuggets(asking: CachedAssessor, topics: Sequence[TopicNuggets], report: ReportProgress = unreported) -> None:
     """Label the nuggets of every topic vital or okay."""
     grown = [one for one in topics if not one.lost]
-    requests = [
-        NuggetsToLabel(one.source.topic, one.texts, partial(importance_prompt, one.source.query)) for one in grown
-    ]
+    requests = [NuggetsToLabel(one.topic, one.texts, partial(importance_prompt, one.query)) for one in grown]
     for one, found in zip(grown, label_nuggets(asking, requests, IMPORTANCE_LABELS, report), strict=True):
         one.lost = found.lost
         one.unread += found.unread
@@ -224,13 +255,13 @@ def _revise(asking: CachedAssessor, batches: Sequence[_PassageBatch], most: int)
     for batch, reply in zip(asked, asking.replies([one.prompt(most) for one in asked]), strict=True):
         topic = batch.topic
         topic.cut += reply.cut
-        if isinstance(reply.text, NoReply):
-            topic.lost = reply.text.reason
+        if isinstance(reply.value, NoReply):
+            topic.lost = reply.value.reason
             continue
-        texts = parse_nuggets(reply.text)
+        texts = parse_nuggets(reply.value)
         # A model that has nothing to add may reply with nothing; the facts that it was shown still hold.
         if not texts and (texts is None or topic.texts):
-            topic.unread.append(reply.text)
+            topic.unread.append(reply.value)
             unread.append(batch)
             continue
         kept = distinct_nuggets(texts)
@@ -243,7 +274,7 @@ def nugget_line(topic: TopicNuggets) -> dict[str, object]:
     """A topic as nuggetizer writes it, the vital nuggets first."""
     ordered = sorted(topic.nuggets, key=lambda one: one.importance != "vital")
     nuggets = [{"text": one.text, "importance": one.importance} for one in ordered]
-    return {"query": topic.source.query, "qid": topic.source.topic, "nuggets": nuggets}
+    return {"query": topic.query, "qid": topic.topic, "nuggets": nuggets}
 
 
 def distinct_nuggets(texts: Sequence[str]) -> list[str]:
@@ -251,14 +282,10 @@ def distinct_nuggets(texts: Sequence[str]) -> list[str]:
     kept: dict[str, str] = {}
     for text in texts:
         plain = normalized(text)
-        if plain and plain not in kept and not any(_says_the_same(text, one) for one in kept.values()):
+        near = (one for one in kept.values() if _marks(one) == _marks(text))
+        if plain and plain not in kept and not any(similarity(text, [one]).score >= NEAR for one in near):
             kept[plain] = text
     return list(kept.values())
-
-
-def _says_the_same(first: str, second: str) -> bool:
-    """Whether two nuggets are nearly the same words, with the same numbers and negations."""
-    return _marks(first) == _marks(second) and similarity(first, [second]).score >= NEAR
 
 
 def _marks(text: str) -> Counter[str]:

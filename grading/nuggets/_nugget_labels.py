@@ -5,11 +5,13 @@ A nugget that gets no readable label in its batch is asked about once more, alon
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from examcore import NoReply, Prompt, ReportProgress, unreported
+from examcore import FailedError, NoReply, Prompt, ReportProgress, unreported
+from grading._printing import shortened
 from grading.graders._assessor import CachedAssessor, PassagePrompt
 from grading.graders._reply_parsing import OPENING
 from grading.nuggets._nugget_prompts import LABEL_TOKENS, parse_labels
@@ -41,11 +43,8 @@ class NuggetLabels:
     cut: int = 0
 
 
-class _LabelBatch(NamedTuple):
-    """Some nuggets of a request, by place."""
-
-    request: int
-    places: Sequence[int]
+_Batch = tuple[int, Sequence[int]]
+"""A request and some of its nuggets, by place."""
 
 
 def label_nuggets(
@@ -57,43 +56,50 @@ def label_nuggets(
     """The labels of each request's nuggets; `known` leads from what a model may write to the labels."""
     found = [NuggetLabels([None] * len(one.nuggets)) for one in requests]
     batches = [
-        _LabelBatch(at, range(start, min(start + BATCH, len(one.nuggets))))
+        (at, range(start, min(start + BATCH, len(one.nuggets))))
         for at, one in enumerate(requests)
         for start in range(0, len(one.nuggets), BATCH)
     ]
     _ask(asking, requests, batches, known, found, report)
     alone = [
-        _LabelBatch(batch.request, [place])
-        for batch in batches
-        if len(batch.places) > 1 and not found[batch.request].lost
-        for place in batch.places
-        if found[batch.request].labels[place] is None
+        (at, [place])
+        for at, places in batches
+        if len(places) > 1 and not found[at].lost
+        for place in places
+        if found[at].labels[place] is None
     ]
     _ask(asking, requests, alone, known, found, report)
     return found
 
 
+def refuse_lost(lost: Mapping[str, str], what: str) -> None:
+    """Raise `FailedError` where replies are missing: the rest is written, and the same call asks for them again."""
+    if lost:
+        reasons = ", ".join(f"{count} {why}" for why, count in Counter(lost.values()).most_common(3))
+        raise FailedError(f"{len(lost)} {what} got no reply ({reasons}): {shortened(list(lost))}; the rest is written")
+
+
 def _ask(
     asking: CachedAssessor,
     requests: Sequence[NuggetsToLabel],
-    batches: Sequence[_LabelBatch],
+    batches: Sequence[_Batch],
     known: Mapping[str, str],
     found: Sequence[NuggetLabels],
     report: ReportProgress,
 ) -> None:
     """Ask about some batches, and enter what is read into `found`."""
-    replies = asking.replies(_asked(requests[one.request], one.places) for one in batches)
-    for number, (batch, reply) in enumerate(zip(batches, replies, strict=True), start=1):
-        one = found[batch.request]
+    replies = asking.replies(_asked(requests[at], places) for at, places in batches)
+    for number, ((at, places), reply) in enumerate(zip(batches, replies, strict=True), start=1):
+        one = found[at]
         one.cut = max(one.cut, reply.cut)
-        if isinstance(reply.text, NoReply):
-            one.lost = reply.text.reason
+        if isinstance(reply.value, NoReply):
+            one.lost = reply.value.reason
         else:
-            labels = parse_labels(reply.text, len(batch.places), known)
+            labels = parse_labels(reply.value, len(places), known)
             for place, label in labels.items():
-                one.labels[batch.places[place]] = label
-            if len(labels) < len(batch.places):
-                one.unread.append(reply.text)
+                one.labels[places[place]] = label
+            if len(labels) < len(places):
+                one.unread.append(reply.value)
         report(number, len(batches))
 
 

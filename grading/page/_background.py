@@ -12,12 +12,8 @@ from examcore.page import clipped, flattened, percent, shown_value
 from grading._printing import named
 from grading.graders._graders import REPLY_SHOWN, UNPARSED_SHOWN
 from grading.page._evidence import GradingEvidence
-from grading.page._scores import Board, name
+from grading.page._scores import COLUMNS, Board, View, name
 from grading.page._verdict import with_interval
-
-View = dict[str, Any]
-COLUMNS = 8
-"""Systems side by side that fit the width of a page."""
 
 
 def replies_view(evidence: GradingEvidence) -> View:
@@ -116,13 +112,13 @@ def _left_of_run(record: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def making_view(evidence: GradingEvidence, command: str, version: str) -> View:
     """Grader, model, prompts, seeds, counts, commands."""
-    record, sources = evidence.record, evidence.sources
+    record = evidence.record
     plain = {key: record[key] for key in ("grader", "model", "seed", "interval", "n", "ragexam") if key in record}
     page = {
         "systems from": evidence.systems.source or "none",
-        "interval": percent(sources.interval),
+        "interval": percent(evidence.sampling.interval),
         "resampled": "queries, 2,000 times",
-        "seed": str(sources.seed),
+        "seed": str(evidence.sampling.seed),
         "ragexam": version,
     }
     parts = {

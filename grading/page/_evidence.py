@@ -10,8 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from examcore import INTERVAL_LEVEL, file_hash
-from examcore.console import Interval, Seed
+from examcore import file_hash
 from grading._file_rows import PASSAGE, QUERY, FileRow, read_json_object, read_rows
 from grading._records import Sampling
 from grading.formats._bank_files import ALL, read_bank_questions
@@ -57,20 +56,12 @@ class Sources:
     ] = None
     k: Annotated[int, typer.Option("--k", min=1, help="Passages that count per query.")] = BUDGET
     rel: Annotated[int, typer.Option(help="The least official grade that is relevant.")] = 1
-    interval: Interval = INTERVAL_LEVEL
-    seed: Seed = 0
-
-    @property
-    def sampling(self) -> Sampling:
-        """How intervals are computed."""
-        return Sampling(self.interval, seed=self.seed)
 
 
 class Systems(NamedTuple):
-    """The systems as rankings, how many passages of each count, whether they are articles, and who says so."""
+    """The systems as rankings, whether they are articles, and who says so."""
 
     runs: tuple[TrecRun, ...]
-    k: int
     articles: bool
     source: str
 
@@ -85,6 +76,7 @@ class GradingEvidence:
 
     folder: Path
     sources: Sources
+    sampling: Sampling
     record: Mapping[str, Any]
     graded: ReadGrades
     systems: Systems
@@ -92,11 +84,6 @@ class GradingEvidence:
     texts: Mapping[tuple[str, str], str]
     official: Qrels | None
     notes: tuple[str, ...]
-
-    @property
-    def questions(self) -> dict[str, tuple[str, ...]]:
-        """Query -> ids of its questions."""
-        return {query: tuple(asked) for query, asked in self.bank.items()}
 
     @property
     def everything(self) -> TrecRun:
@@ -109,7 +96,7 @@ class GradingEvidence:
         return self.texts.get((query, passage)) or self.texts.get(("", passage), "")
 
 
-def gather(folder: Path, sources: Sources) -> GradingEvidence:
+def gather(folder: Path, sources: Sources, sampling: Sampling) -> GradingEvidence:
     """Read the folder of `ragexam grade run` and what was named beside it.
 
     The bank and the passages are those that were graded where none are named and the files still are what they were.
@@ -133,8 +120,7 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
         require_reached(grades, graded, sources.tau)
     bank, told = _bank(graded, sources.bank, _unchanged(record, "bank", notes))
     if sources.bank is not None:
-        names = {query: tuple(asked) for query, asked in bank.items()}
-        lacking_queries(sources.bank, names, graded_questions(graded), grades)
+        lacking_queries(sources.bank, bank, graded_questions(graded), grades)
     official = read_qrels(sources.qrels) if sources.qrels else None
     if sources.qrels and official and graded_passages(graded):
         require_judged_passages(sources.qrels, official, graded, grades)
@@ -144,6 +130,7 @@ def gather(folder: Path, sources: Sources) -> GradingEvidence:
     return GradingEvidence(
         folder=folder,
         sources=sources,
+        sampling=sampling,
         record=record,
         graded=graded,
         systems=systems,
@@ -186,7 +173,7 @@ def _bank(
         return _own_words(seen), ["No bank is known: it is every question graded; those never asked are missing."]
     bank = read_bank_questions(path, graded.questions)
     if any(name in bank.get(query, ()) for query, asked in seen.items() for name in asked):
-        strange = outside(graded, {query: tuple(asked) for query, asked in bank.items()})
+        strange = outside(graded, bank)
         return bank, [f"Grades of questions that {path} does not have, which do not count: {strange}."] * bool(strange)
     if list(bank) == [ALL]:
         words = {query: {one: bank[ALL].get(one, "") for one in asked} for query, asked in seen.items()}
@@ -217,17 +204,17 @@ def _own_words(bank: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str
 def _systems(grades: Path, sources: Sources, pool: Sequence[Passage]) -> Systems:
     """The systems of the runs named, else those that the grades name, else those that returned the passages."""
     if sources.runs:
-        return Systems(tuple(read_runs(sources.runs)), sources.k, False, "the runs")
+        return Systems(tuple(read_runs(sources.runs)), False, "the runs")
     rows = read_rows(grades, {})
     named = [(row.text("system"), row) for row in rows if row.present(("system",))]
     if named:
         found = listed_runs((who, row.text(row.present(QUERY) or ""), _passage_of(row)) for who, row in named)
         articles = all(_passage_of(row) == who for who, row in named)
-        return Systems(found, sources.k, articles, grades.name)
+        return Systems(found, articles, grades.name)
     returned = [(one.system, one.query, one.id) for one in pool if one.system and one.query]
     if returned:
-        return Systems(listed_runs(returned), sources.k, False, "the file of passages, in its order")
-    return Systems((), sources.k, False, "")
+        return Systems(listed_runs(returned), False, "the file of passages, in its order")
+    return Systems((), False, "")
 
 
 def _passage_of(row: FileRow) -> str:

@@ -20,11 +20,11 @@ from examcore.page import (
     points,
 )
 from grading._printing import noted
+from grading._records import Sampling
 from grading.page import _background as background
 from grading.page._evidence import GradingEvidence, Sources, default_tau, gather
 from grading.page._questions import QuestionSummary, asked_questions
-from grading.page._scores import board, name, names
-from grading.page._taus import shown_taus, tau_view
+from grading.page._scores import board, name, names, shown_taus, tau_view
 from grading.page._verdict import caption, negated, verdict_view
 from grading.scores._thresholds import Choice, candidates, choose_by_passages
 
@@ -48,19 +48,9 @@ TEXT = 700
 """Characters of a passage that are shown."""
 
 
-class TextLanguages:
-    """The languages of what a page shows of others' texts; None where a text does not tell."""
-
-    def __init__(self, bank: Mapping[str, Mapping[str, str]]) -> None:
-        self._bank = bank
-        self.of_text = cache(_language)
-
-    def of_query(self, query: str) -> Language | None:
-        """That of a query's questions together, since one alone is short."""
-        return self.of_text("\n".join(self._bank.get(query, {}).values()))
-
-
-def _language(text: str) -> Language | None:
+@cache
+def language_of(text: str) -> Language | None:
+    """The language of others' text on the page; None where the text does not tell."""
     code = find_language(text)
     return None if code is None else language_named(code)
 
@@ -90,15 +80,15 @@ class PageResult(NamedTuple):
         return [str(self.report), *([f"best: {self.best}"] if self.best else []), *noted(self.warnings)]
 
 
-def write_grading_report(folder: Path, sources: Sources, command: str) -> PageResult:
+def write_grading_report(folder: Path, sources: Sources, sampling: Sampling, command: str) -> PageResult:
     """Write `report.html` into a folder of `ragexam grade run`, and return its numbers.
 
     `command` is what the page says it was made by. Raises `ValueError` in one line when the folder has no grades, for a
     damaged file, and for a tau of 0 or less.
     """
-    evidence = gather(Path(folder), sources)
+    evidence = gather(folder, sources, sampling)
     known = candidates(evidence.graded) if evidence.graded.highest > 0 else ()
-    choice = _choice(evidence, sources)
+    choice = _choice(evidence)
     tau, origin = _tau(evidence, choice)
     used = board(evidence, tau)
     boards = [used if one == tau else board(evidence, one) for one in shown_taus(known, tau)]
@@ -116,7 +106,9 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> PageRe
         "replies": background.replies_view(evidence),
         "most_cards": CARDS,
         "text_of": lambda query, passage: clipped(evidence.text_of(query, passage), TEXT),
-        "languages": TextLanguages(evidence.bank),
+        "language_of": language_of,
+        # A query's questions together, since one alone is short.
+        "query_language": lambda query: language_of("\n".join(evidence.bank.get(query, {}).values())),
         "queries": background.queries_view(used),
         "left_out": background.left_out_view(evidence, used),
         "making": background.making_view(evidence, command, installed_version()),
@@ -124,7 +116,7 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> PageRe
         "board": used,
         "asked": asked,
         "caption": caption(evidence, used),
-        "level": percent(sources.interval),
+        "level": percent(sampling.interval),
         **{one.__name__: one for one in SHOWN_BY},
     }
     path = evidence.folder / "report.html"
@@ -133,7 +125,7 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> PageRe
         report=path,
         tau=used.tau,
         tau_held_out=None if choice is None else {"tau": choice.tau, "kappa": choice.held_out},
-        k=None if evidence.systems.articles else evidence.systems.k,
+        k=None if evidence.systems.articles else evidence.sources.k,
         # Nobody is best where several share the first place, or where nobody answers anything.
         best=used.leaders[0] if len(used.leaders) == 1 and used.best and used.best.score.estimate > 0 else None,
         systems={one.system: one.score for one in used.ranked},
@@ -150,13 +142,13 @@ def write_grading_report(folder: Path, sources: Sources, command: str) -> PageRe
     )
 
 
-def _choice(evidence: GradingEvidence, sources: Sources) -> Choice | None:
+def _choice(evidence: GradingEvidence) -> Choice | None:
     if evidence.official is None:
         return None
     try:
-        return choose_by_passages(evidence.graded, evidence.official, sources.sampling, rel=sources.rel)
+        return choose_by_passages(evidence.graded, evidence.official, evidence.sampling, rel=evidence.sources.rel)
     except ValueError as error:
-        raise ValueError(f"{sources.qrels}: {error}") from None
+        raise ValueError(f"{evidence.sources.qrels}: {error}") from None
 
 
 def _tau(evidence: GradingEvidence, choice: Choice | None) -> tuple[float, str]:

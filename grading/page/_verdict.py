@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from examcore import IntervalEstimate
 from examcore.page import chance, joined, percent, percent_range, points
@@ -12,9 +11,8 @@ from grading._printing import few
 from grading.leaderboards._paired import ALPHA
 from grading.page._evidence import GradingEvidence
 from grading.page._questions import QuestionSummary
-from grading.page._scores import NAMED, Board, name, names
+from grading.page._scores import NAMED, Board, View, name, names
 
-View = dict[str, Any]
 FIRST = 10
 """Systems of the table that opens the page; all stand in the next section."""
 MANY = 0.05
@@ -44,12 +42,12 @@ def verdict_view(
 
 def caption(evidence: GradingEvidence, found: Board) -> str:
     """What the leaderboard shows."""
-    systems = evidence.systems
-    measure = "EXAM" if systems.articles else f"EXAM-Cover@{systems.k}"
-    what = "article answers" if systems.articles else f"first {systems.k} passages answer"
+    articles, k = evidence.systems.articles, evidence.sources.k
+    measure = "EXAM" if articles else f"EXAM-Cover@{k}"
+    what = "article answers" if articles else f"first {k} passages answer"
     return (
         f"{measure}, tau {found.tau:g}: the share of a query's questions that the system's {what}, mean over "
-        f"{len(evidence.bank)} queries, with {percent(evidence.sources.interval)} intervals over queries"
+        f"{len(evidence.bank)} queries, with {percent(evidence.sampling.interval)} intervals over queries"
     )
 
 
@@ -59,7 +57,7 @@ def negated(found: IntervalEstimate) -> IntervalEstimate:
 
 
 def _sentences(evidence: GradingEvidence, found: Board, asked: Sequence[QuestionSummary]) -> list[str]:
-    level, best = evidence.sources.interval, found.best
+    level, best = evidence.sampling.interval, found.best
     if best is None:
         answered = sum(one.passages > 0 for one in asked)
         first = f"{answered} of {len(asked)} questions are answered by some passage at tau\u00a0{found.tau:g}."

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from examcore import IntervalEstimate
 from grading._records import SAMPLING, BankQuestion, Floats, Sampling, SystemReport
+from grading.formats._bank_files import by_query
 from grading.reports._argue import IGNORED, PENALISED, REWARDED, SentenceOutcome
 
 WEIGHTS = {"vital": 2.0, "okay": 1.0}
@@ -116,12 +117,8 @@ def score_reports(
     by_report: dict[tuple[str, str], list[SentenceOutcome]] = {}
     for one in judged:
         by_report.setdefault((one.run, one.topic), []).append(one)
-    return [
-        _score(
-            report, by_report.get((report.run, report.topic), []), [one for one in nuggets if one.query == report.topic]
-        )
-        for report in reports
-    ]
+    bank = by_query(nuggets)
+    return [_score(one, by_report.get((one.run, one.topic), []), bank.get(one.topic, [])) for one in reports]
 
 
 def score_runs(
@@ -136,10 +133,11 @@ def score_runs(
     found: list[RunScore] = []
     for run in dict.fromkeys(one.run for one in scores):
         own = {one.topic: one for one in scores if one.run == run}
-        absent = [topic for topic in topics if topic not in own]
-        blank = {topic: _blank(run, topic, [one for one in nuggets if one.query == topic]) for topic in absent}
-        each = {**own, **blank} if missing == "zero" else own
-        found.append(_over_topics(run, [each[one] for one in topics if one in each], tuple(absent), sampling))
+        absent = tuple(topic for topic in topics if topic not in own)
+        # Of a topic without a report none of the nuggets is stated, and no sentence is right or wrong.
+        blank = score_reports([SystemReport(run, topic, ()) for topic in absent], [], nuggets)
+        each = {**own, **{one.topic: replace(one, missing=True) for one in blank if missing == "zero"}}
+        found.append(_over_topics(run, [each[one] for one in topics if one in each], absent, sampling))
     return found
 
 
@@ -148,15 +146,11 @@ def grade_lines(scores: Sequence[ReportScore], nuggets: Sequence[BankQuestion]) 
 
     These are the rows of an item analysis: how hard nuggets are, and what tells runs apart.
     """
+    bank = by_query(nuggets)
     for one in scores:
-        for nugget in nuggets:
-            if nugget.query == one.topic:
-                yield {
-                    "query": one.topic,
-                    "passage": one.run,
-                    "question": nugget.id,
-                    "grade": int(nugget.id in one.credited),
-                }
+        for nugget in bank.get(one.topic, []):
+            grade = int(nugget.id in one.credited)
+            yield {"query": one.topic, "passage": one.run, "question": nugget.id, "grade": grade}
 
 
 def completed(stated: set[tuple[str, int]], nugget: BankQuestion) -> tuple[bool, bool]:
@@ -196,11 +190,6 @@ def _score(report: SystemReport, judged: Sequence[SentenceOutcome], nuggets: Seq
         credited=credited,
         partly=tuple(name for name, (whole, some) in states.items() if some and not whole),
     )
-
-
-def _blank(run: str, topic: str, nuggets: Sequence[BankQuestion]) -> ReportScore:
-    """A topic without a report: none of its nuggets is stated, and there is no sentence to be right or wrong."""
-    return replace(_score(SystemReport(run, topic, ()), [], nuggets), missing=True)
 
 
 def _weight(nuggets: Sequence[BankQuestion]) -> float:

@@ -205,7 +205,7 @@ def _material(asks: Sequence[ClaimAsk]) -> tuple[ReportMaterial, list[Ask]]:
         known = claims.setdefault(one.topic, {})
         known.setdefault(one.claim, len(known))
     reports = [SystemReport("", topic, tuple(map(Sentence, known))) for topic, known in claims.items()]
-    material = ReportMaterial.of(reports, (), {text_hash(one.text): one.text for one in asks})
+    material = ReportMaterial(reports, (), {text_hash(one.text): one.text for one in asks})
     return material, [
         Ask("supported", "", one.topic, claims[one.topic][one.claim], text_hash(one.text)) for one in asks
     ]

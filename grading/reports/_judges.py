@@ -59,6 +59,7 @@ LEAST_ROOM = 8
 WINDOW, OVERLAP = 200, 50
 """Words of a window of a document, and of the overlap of two windows."""
 
+DecidesBy = Literal["likelihood", "reply"]
 Entails = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """Pairs of premise and hypothesis to probabilities of entailment."""
 
@@ -71,9 +72,7 @@ class LanguageModelJudge:
     `unparsed` counts replies that are neither, `cut` documents that were too long for the model and lost their ends.
     """
 
-    def __init__(
-        self, model: CachedLanguageModel, material: ReportMaterial, *, by: Literal["likelihood", "reply"] = "likelihood"
-    ) -> None:
+    def __init__(self, model: CachedLanguageModel, material: ReportMaterial, *, by: DecidesBy = "likelihood") -> None:
         self._model, self._material, self._by = model, material, by
         self.unparsed: Counter[str] = Counter()
         self.cut: set[str] = set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from grading._records import BankQuestion, SystemReport
@@ -46,30 +45,22 @@ class Judge(Protocol):
         ...
 
 
-@dataclass(frozen=True)
 class ReportMaterial:
-    """What judges read: reports, nuggets, the texts of cited documents, and what each topic's report was asked for."""
+    """What judges read: `reports` by run and topic, `nuggets` by topic and id.
 
-    reports: Mapping[tuple[str, str], SystemReport]
-    nuggets: Mapping[tuple[str, str], BankQuestion]
-    documents: Mapping[str, str] = field(default_factory=dict)
-    requests: Mapping[str, str] = field(default_factory=dict)
+    `documents` are the texts of cited documents, `requests` what each topic's report was asked for.
+    """
 
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         reports: Iterable[SystemReport],
         nuggets: Iterable[BankQuestion],
         documents: Mapping[str, str] | None = None,
         requests: Mapping[str, str] | None = None,
-    ) -> ReportMaterial:
-        """The same, indexed by (run, topic) and (topic, nugget)."""
-        return cls(
-            {(one.run, one.topic): one for one in reports},
-            {(one.query, one.id): one for one in nuggets},
-            documents or {},
-            requests or {},
-        )
+    ) -> None:
+        self.reports = {(one.run, one.topic): one for one in reports}
+        self.nuggets = {(one.query, one.id): one for one in nuggets}
+        self.documents, self.requests = documents or {}, requests or {}
 
     def sentence(self, ask: Ask) -> str:
         """The sentence that is asked about."""
@@ -92,13 +83,13 @@ class InTurn:
     """Several judges: each is asked what those before it left open. `decided` holds all decisions."""
 
     def __init__(self, judges: Sequence[Judge]) -> None:
-        self._judges = judges
+        self.judges = judges
         self.decided: dict[Ask, Decision] = {}
 
     def decide(self, asks: Sequence[Ask]) -> list[Decision]:
         """The first judge's decision that is one, else the last reason for there being none."""
         found = [Decision(None, "no judge")] * len(asks)
-        for judge in self._judges:
+        for judge in self.judges:
             at = [place for place, one in enumerate(found) if one.verdict is None]
             for place, one in zip(at, judge.decide([asks[place] for place in at]) if at else [], strict=True):
                 found[place] = one

@@ -7,15 +7,16 @@ best grade over the questions, as relevance judgements.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from grading._printing import named, noted
 from grading._records import Bank
-from grading.formats._grades import ReadGrades, parsed
-from grading.formats._trec import Qrels, TrecRun, qrels_lines
+from grading.formats._common_parts import require_parsed, require_reached
+from grading.formats._grades import ReadGrades, parsed, read_grades
+from grading.formats._trec import Qrels, TrecRun, qrels_lines, write_qrels
 
 BUDGET = 20
 """Passages that count per query (section 4.3.1)."""
@@ -125,10 +126,19 @@ def exam_labels(graded: ReadGrades) -> Labels:
     return Labels(best, tuple(without))
 
 
-def labelled_passages(graded: ReadGrades, tau: float | None, out: Path | None = None) -> LabelledPassages:
-    """The labels of all passages, and what has none; `ValueError` as `exam_qrels`."""
+def labelled_passages(path: Path, tau: float | None, prompt: str | None, out: Path | None) -> LabelledPassages:
+    """The labels of all passages of a file of grades, and what has none; writes the qrels to `out`.
+
+    Raises `ValueError` as `exam_qrels`, and for grades none of which is a number or reaches `tau`.
+    """
+    graded = read_grades(path, prompt)
     labels, warnings, unparsed = exam_labels(graded), [*graded.notes], graded.unparsed
     found = exam_qrels(labels, tau)
+    require_parsed(path, graded)
+    if tau is not None:
+        require_reached(path, graded, tau)
+    if out is not None:
+        write_qrels(out, found)
     if unparsed:
         warnings.append(f"Unparsed grades, which count in no label: {unparsed} of {len(graded.grades)}.")
     without = (passage for _, passage in labels.unlabelled)
@@ -172,7 +182,7 @@ def outside(graded: ReadGrades, bank: Bank) -> int:
 
 
 def _covered(
-    grades: Mapping[str, Mapping[str, float]], top: Sequence[str], tau: float, questions: Sequence[str]
+    grades: Mapping[str, Mapping[str, float]], top: Sequence[str], tau: float, questions: Collection[str]
 ) -> Covered:
     known = [one for one in top if one in grades and any(parsed(grades[one]))]
     reached = {name for one in known for name, grade in parsed(grades[one]) if grade >= tau}

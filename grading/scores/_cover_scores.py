@@ -10,7 +10,7 @@ from typing import Any
 
 from grading._printing import few, named
 from grading._records import Bank, Sampling
-from grading.formats._bank_files import bank_names
+from grading.formats._bank_files import read_bank_questions
 from grading.formats._common_parts import (
     graded_passages,
     graded_questions,
@@ -112,7 +112,7 @@ def cover_scores(
     Raises `ValueError` in one line for files that have nothing in common, and as `cover` and `alpha_ndcg`.
     """
     graded, runs = read_grades(grades, prompt), read_runs(paths)
-    questions = bank_names(bank, graded.questions) or graded.questions
+    questions = graded.questions if bank is None else read_bank_questions(bank, graded.questions)
     covers = {run.name: cover(graded, run, tau, k, questions) for run in runs}
     early = {} if alpha is None else {run.name: alpha_ndcg(graded, run, tau, alpha, k, questions) for run in runs}
     require_reached(grades, graded, tau)

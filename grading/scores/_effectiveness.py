@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 from examcore import IntervalEstimate, shown_json
 from grading._printing import few, named, noted, table_lines
 from grading._records import SAMPLING, Sampling, SystemScores
-from grading.formats._trec import Qrels, TrecRun, run_notes
+from grading.formats._common_parts import require_level, require_shared_passages
+from grading.formats._trec import Qrels, TrecRun, read_qrels, read_runs, run_notes
 from grading.leaderboards._paired import Pairs, Ranking, pair_lines, ranking
 
 DEFAULT = ("MAP", "nDCG@20", "nDCG@10", "Rprec", "MRR", "P@5", "P@10", "P@20")
@@ -117,6 +119,34 @@ class Effectiveness:
             without = sum(one not in self.qrels[query] for query, one in tops)
             counts += [f"{run.name} {without} of {len(tops)}"] if without else []
         return notes + named("Runs with passages that are not judged, which count as not relevant", counts)
+
+
+def measure_files(
+    path: Path,
+    paths: Sequence[Path],
+    sampling: Sampling,
+    *,
+    measures: str | None,
+    rel: int,
+    depth: int | None,
+    over: Over,
+    shown: Pairs,
+) -> Effectiveness:
+    """Measure the runs of some files against the qrels of another; `measures` are names divided by commas.
+
+    Raises `ValueError` as `measure_runs`, for a level that no judgement reaches, and for a run of other passages.
+    """
+    names = [] if measures is None else [one.strip() for one in measures.split(",")]
+    if not all(names):
+        raise ValueError(f"--measures {measures!r}: an empty name; wanted names such as MAP,nDCG@20")
+    runs, qrels = read_runs(paths), read_qrels(path)
+    found = measure_runs(qrels, runs, names or DEFAULT, rel=rel, depth=depth, over=over, sampling=sampling, shown=shown)
+    require_level(path, qrels, rel)
+    for name in found.scores:
+        require_level(path, qrels, parse_measure(name, rel).params.get("rel", 1), name)
+    judged = {query: list(one) for query, one in qrels.items()}
+    require_shared_passages(paths, runs, path, judged, "judged", depth)
+    return found
 
 
 def measure_runs(

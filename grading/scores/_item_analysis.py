@@ -35,14 +35,6 @@ from grading.scores._items import (
 from grading.scores._nuggets import graded_nuggets, is_assignments, read_all_assignments
 
 
-class ItemSettings(NamedTuple):
-    """The least grade that counts, how many passages of a run do, and the share of the questions that is kept."""
-
-    tau: float
-    k: int
-    keep: float
-
-
 class FittedItems(NamedTuple):
     """The item response model of a bank: `columns` beside the counts, the pruned bank if there is one, warnings."""
 
@@ -145,40 +137,41 @@ class ItemAnalysis(NamedTuple):
 def analysed_items(
     grades: Sequence[Path],
     runs: Sequence[Path],
-    settings: ItemSettings,
-    sampling: Sampling,
     out: Path,
+    sampling: Sampling,
     progress: Progress,
     *,
+    tau: float,
+    k: int,
+    keep: float,
     bank: Path | None,
     prompt: str | None,
 ) -> ItemAnalysis:
-    """The questions of files of grades as items, with the first passages of runs as students if there are runs.
+    """The questions of files of grades as items, with the first k passages of runs as students if there are runs.
 
-    Writes the table of items, the answers, the model and the pruned bank into the folder `out`.
+    Writes the table of items, the answers, the model and the bank pruned to the share `keep` into the folder `out`.
     """
     graded, read = _read(grades, prompt), read_runs(runs)
-    table = table_of_runs(graded, read, settings.k) if read else table_of_passages(graded)
+    table = table_of_runs(graded, read, k) if read else table_of_passages(graded)
     where = ", ".join(map(str, grades))
     if read and not math.isnan(graded.highest):
-        require_shared_passages(runs, read, where, graded_passages(graded), k=settings.k)
-    require_reached(table, settings.tau)
+        require_shared_passages(runs, read, where, graded_passages(graded), k=k)
+    require_reached(table, tau)
     texts = {} if bank is None else read_bank_questions(bank, graded.questions)
     if bank is not None:
-        names = {query: tuple(asked) for query, asked in texts.items()}
-        lacking_queries(bank, names, graded_questions(graded), where)
+        lacking_queries(bank, texts, graded_questions(graded), where)
     words = {(query, name): text for query, asked in texts.items() for name, text in asked.items()}
     with progress.step("counting") as report:
-        counted = classical(table, settings.tau, words or {key: key[1] for key in table.items if " " in key[1]}, report)
+        counted = classical(table, tau, words or {key: key[1] for key in table.items if " " in key[1]}, report)
     frame = pd.DataFrame([{**one._asdict(), "dead": one.dead, "universal": one.universal} for one in counted])
     frame.insert(0, "item", table.names)
-    notes = [*graded.notes, *_run_notes(graded, read, settings.k), *_notes(graded, table)]
-    modelled, refused = _modelled(table, settings, sampling, out, progress)
+    notes = [*graded.notes, *_run_notes(graded, read, k), *_notes(graded, table)]
+    modelled, refused = _modelled(table, tau, keep, sampling, out, progress)
     if modelled is not None:
         frame = frame.merge(modelled.columns, on="item", how="left")
         notes += modelled.warnings
     notes += [refused] if refused else []
-    found = ItemAnalysis(settings.tau, table, counted, modelled, refused, notes, frame, out / "items.csv")
+    found = ItemAnalysis(tau, table, counted, modelled, refused, notes, frame, out / "items.csv")
     write_text(found.path, [frame.to_csv(index=False)])
     record = {**found.summary(), "format": 1}
     write_text(out / "items.json", [json.dumps(jsonable(record), indent=2, ensure_ascii=False) + "\n"])
@@ -196,7 +189,7 @@ def _read(paths: Sequence[Path], prompt: str | None) -> ReadGrades:
 
 
 def _modelled(
-    table: GradeTable, settings: ItemSettings, sampling: Sampling, out: Path, progress: Progress
+    table: GradeTable, tau: float, keep: float, sampling: Sampling, out: Path, progress: Progress
 ) -> tuple[FittedItems | None, str]:
     try:
         data = responses(table)
@@ -204,7 +197,7 @@ def _modelled(
         return None, f"No item response model: {error}."
     irt.write_responses(data, out / "responses.csv")
     with progress.step("fitting") as report:
-        fit = fit_items(data, interval=sampling.level, seed=sampling.seed, progress=report)
+        fit = fit_items(data, interval=sampling.interval, seed=sampling.seed, progress=report)
     fit.save(out / "fit")
     warnings = list(fit.warnings)
     if table.blocks > 1:
@@ -212,7 +205,7 @@ def _modelled(
             f"The passages fall into {table.blocks} groups without a common question: difficulties of different groups "
             "compare only if their passages are equally good (with --run, systems are the students and share all)."
         )
-    pruned, refused = _pruned(at_level(data, table, settings.tau), settings.keep, sampling, out, progress)
+    pruned, refused = _pruned(at_level(data, table, tau), keep, sampling, out, progress)
     warnings += [refused] if refused else []
     warnings += [f"Pruning: {one}" for one in pruned.warnings] if pruned else []
     return FittedItems(fit, data, pruned, warnings), ""
@@ -225,7 +218,7 @@ def _pruned(
     try:
         with progress.step("pruning") as report:
             found = irt.prune(
-                data, keep=keep, model="2pl", seed=sampling.seed, interval=sampling.level, progress=report
+                data, keep=keep, model="2pl", seed=sampling.seed, interval=sampling.interval, progress=report
             )
     except ValueError as error:
         return None, f"The bank is not pruned: {error}."

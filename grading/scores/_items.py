@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import irt
 from examcore import ReportProgress, jaccard, unreported
-from grading._records import QuestionKey
+from grading._records import Floats, QuestionKey
 from grading.formats._grades import ReadGrades, parsed
 from grading.formats._score_tables import grid_of
 from grading.formats._trec import TrecRun
@@ -25,8 +25,6 @@ COPY = 0.8
 """Jaccard similarity of bags of words from which two questions of a query are near copies."""
 MOST = 50_000_000
 """Cells of the largest table; passages of different queries share no question, so most cells are empty."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -268,9 +268,9 @@ class NuggetResult:
     def record(self) -> dict[str, Any]:
         """The result as JSON types; of one system its scores alone."""
         if len(self.systems) == 1:
-            return {"interval": self.sampling.level, **self.systems[0].record()}
+            return {"interval": self.sampling.interval, **self.systems[0].record()}
         return {
-            "interval": self.sampling.level,
+            "interval": self.sampling.interval,
             "systems": {one.run: one for one in self.systems},
             "metric": self.metric,
             **self._compared[self.metric].record(),
@@ -285,7 +285,7 @@ class NuggetResult:
 
     def lines(self) -> list[str]:
         """The result for a reader."""
-        lines = [line for one in self.systems for line in one.lines(self.sampling.level)]
+        lines = [line for one in self.systems for line in one.lines(self.sampling.interval)]
         return [*lines, "", *self._comparison_lines()] if len(self.systems) > 1 else lines
 
     def _comparison_lines(self) -> Iterator[str]:

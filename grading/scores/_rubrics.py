@@ -7,16 +7,15 @@ The compliance of an answer is the sum of the weights of the criteria that it sa
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from examcore import IntervalEstimate, shown_json
+from examcore import shown_json
 from grading._file_rows import FileRow, read_rows
 from grading._printing import few, named
 from grading._records import Sampling
-from grading.leaderboards._paired import Pairs, Ranking, ranking, standings
+from grading.leaderboards._paired import Pairs, RankedSystems, ranking, standings
 
 TASK = ("sample_id", "task_id", "query_id", "qid", "query")
 CRITERION = ("rubric_title", "criterion", "question")
@@ -30,68 +29,43 @@ class JudgedCriterion(NamedTuple):
     score: float
 
 
-class JudgedRubrics(NamedTuple):
-    """One system: task -> criteria of its answer."""
-
-    system: str
-    tasks: dict[str, list[JudgedCriterion]]
-
-    @property
-    def failed(self) -> int:
-        """How many criteria the judge gave no verdict on; they take no part."""
-        return sum(math.isnan(one.score) for criteria in self.tasks.values() for one in criteria)
+JudgedRubrics = dict[str, list[JudgedCriterion]]
+"""Task -> the criteria of an answer."""
 
 
-@dataclass(frozen=True)
-class RubricScores:
-    """Systems by their compliance on so many tasks; `avoided`: the share of negative criteria that they do not meet."""
+def rubric_scores(paths: Sequence[Path], sampling: Sampling, shown: Pairs) -> RankedSystems:
+    """The systems of some files, one each, by compliance and the share of negative criteria that they do not meet.
 
-    tasks: int
-    ranking: Ranking
-    avoided: Mapping[str, IntervalEstimate]
-
-    def record(self) -> dict[str, Any]:
-        """The result as JSON types."""
-        systems = {
-            name: {"compliance": mean, "avoided": self.avoided[name], "per_query": self.ranking.scores[name]}
-            for name, mean in self.ranking.means.items()
-        }
-        return {"tasks": self.tasks, "systems": systems, **self.ranking.record()}
-
-    def lines(self) -> list[str]:
-        """The result for a reader."""
-        columns = {"compliance": self.ranking.means, "negative criteria avoided": self.avoided}
-        return self.ranking.lines(columns)
-
-
-def rubric_scores(paths: Sequence[Path], sampling: Sampling, shown: Pairs = "neighbours") -> RubricScores:
-    """The systems of some files, one each; a task that a system skips counts 0."""
-    read = [read_rubrics(path) for path in paths]
-    names = [one.system for one in read]
-    for path, one in zip(paths, read, strict=True):
-        if names.count(one.system) > 1:
-            raise ValueError(f"{path}: a second system named {one.system!r}; wanted distinct names of files")
-    tasks = list(dict.fromkeys(task for one in read for task in one.tasks))
+    A task that a system skips counts 0.
+    """
+    names = [path.name.partition(".")[0] for path in paths]
+    for path, name in zip(paths, names, strict=True):
+        if names.count(name) > 1:
+            raise ValueError(f"{path}: a second system named {name!r}; wanted distinct names of files")
+    read = {name: read_rubrics(path) for name, path in zip(names, paths, strict=True)}
+    tasks = list(dict.fromkeys(task for judged in read.values() for task in judged))
     table = {
-        one.system: {task: compliance(one.tasks[task]) if task in one.tasks else 0.0 for task in tasks} for one in read
+        name: {one: compliance(judged[one]) if one in judged else 0.0 for one in tasks} for name, judged in read.items()
     }
-    against = {one.system: {task: avoided(criteria) for task, criteria in one.tasks.items()} for one in read}
+    against = {name: {task: avoided(criteria) for task, criteria in judged.items()} for name, judged in read.items()}
     notes = []
-    for one in read:
-        notes += named(f"Tasks that {one.system} skips, counted 0", (task for task in tasks if task not in one.tasks))
-        if one.failed:
-            notes.append(f"Criteria of {one.system} without a verdict, left out: {one.failed}.")
+    for name, judged in read.items():
+        notes += named(f"Tasks that {name} skips, counted 0", (task for task in tasks if task not in judged))
+        if lost := failed(judged):
+            notes.append(f"Criteria of {name} without a verdict, left out: {lost}.")
     without = (task for task in tasks if any(math.isnan(each[task]) for each in table.values()))
     notes += named("Tasks without a criterion above 0: no score, left out of the mean", without)
     notes += few(len(tasks), "tasks")
     harmless = {one.system: one.score for one in standings(against, sampling)}
-    return RubricScores(len(tasks), ranking(table, sampling, notes, shown), harmless)
+    ranked = ranking(table, sampling, notes, shown)
+    measures = {"compliance": ("compliance", ranked.means), "avoided": ("negative criteria avoided", harmless)}
+    return RankedSystems({"tasks": len(tasks)}, measures, ranked)
 
 
 def read_rubrics(path: str | Path) -> JudgedRubrics:
     """The results of one system as ResearchRubrics writes them, a line each: `sample_id, rubric_title, weight, score`.
 
-    The system is named after the file. A line with `success` false or no score is one that the judge failed on. Raises
+    A line with `success` false or no score is one that the judge failed on. Raises
     `ValueError` (file:line, found, wanted) for a missing field, a score outside 0 to 1, a weight of 0, a criterion that
     stands twice in a task, and a file without a verdict.
     """
@@ -101,12 +75,15 @@ def read_rubrics(path: str | Path) -> JudgedRubrics:
         if one.text in criteria:
             raise ValueError(f"{row.place}: criterion {shown_json(one.text)} stands twice in its task; wanted it once")
         criteria[one.text] = one
-    found = JudgedRubrics(
-        Path(path).name.partition(".")[0], {task: list(each.values()) for task, each in tasks.items()}
-    )
-    if all(math.isnan(one.score) for criteria in found.tasks.values() for one in criteria):
+    found = {task: list(each.values()) for task, each in tasks.items()}
+    if failed(found) == sum(map(len, found.values())):
         raise ValueError(f"{path}: no criterion has a verdict; wanted a score from 0 to 1")
     return found
+
+
+def failed(judged: JudgedRubrics) -> int:
+    """How many criteria the judge gave no verdict on; they take no part."""
+    return sum(math.isnan(one.score) for criteria in judged.values() for one in criteria)
 
 
 def compliance(criteria: Sequence[JudgedCriterion]) -> float:

@@ -8,22 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from examcore import Indices, IntervalEstimate, kendall
+from examcore import Indices, IntervalEstimate, kendall, read_text
 from examcore.console import interval_text
-from grading._printing import few, noted, table_lines
-from grading._records import SAMPLING, Sampling, SystemScores
-from grading.formats._grades import ReadGrades
-from grading.formats._trec import Qrels
-from grading.scores._cover import exam_labels
+from grading._file_rows import holds_json, read_rows
+from grading._printing import few, named, noted, table_lines
+from grading._records import SAMPLING, Bank, Floats, Sampling, SystemScores
+from grading.formats._bank_files import read_bank_questions
+from grading.formats._common_parts import (
+    graded_passages,
+    graded_questions,
+    lacking_queries,
+    require_judged_passages,
+    require_level,
+    require_parsed,
+    require_shared_passages,
+)
+from grading.formats._grades import ReadGrades, qrels_grades, read_grades
+from grading.formats._trec import QRELS_COLUMNS, Qrels, TrecRun, is_qrels, read_qrels, read_runs, run_notes
+from grading.leaderboards._paired import standings
+from grading.scores._cover import BUDGET, cover, exam_labels, exam_qrels
+from grading.scores._effectiveness import measure_runs
 
 FOLDS = 5
 """The usual number of folds, if there are as many queries."""
-Floats = NDArray[np.float64]
 Agreement = Callable[[Indices, Indices], float]
 """Agreement with the assessors, of the index of each query's tau and the indices of the queries."""
 
@@ -72,6 +84,83 @@ class Choice(NamedTuple):
             "chosen for": {f"{tau:g}": self.chosen.get(tau, 0) for tau in self.curve},
         }
         return [*table_lines("tau", columns), f"tau {self.tau:g}; {held_out}", *noted(self.warnings)]
+
+
+def choose_tau(
+    grades: Path,
+    official: Path,
+    paths: Sequence[Path],
+    sampling: Sampling,
+    *,
+    by: str = "cover",
+    k: int = BUDGET,
+    rel: int = 1,
+    folds: int | None = None,
+    bank: Path | None = None,
+    prompt: str | None = None,
+) -> Choice:
+    """The tau of a file of grades that agrees best with official judgements, or by leaderboards of the runs in `paths`.
+
+    `by` is `cover` or a measure that scores the runs at each tau. Raises `ValueError` in one line for files that have
+    nothing in common, and as `choose_by_passages` and `choose_by_leaderboard`.
+    """
+    # RUBRIC's `.qrel` predicts one grade a passage.
+    predicted = is_qrels(grades)
+    graded = qrels_grades(read_qrels(grades)) if predicted else read_grades(grades, prompt)
+    runs = read_runs(paths)
+    require_parsed(grades, graded)
+    if runs and by == "cover" and predicted:
+        raise ValueError(f"{grades}: one grade a passage and no questions to cover; wanted --by with a measure, as MAP")
+    if runs:
+        questions = graded.questions if bank is None else read_bank_questions(bank, graded.questions)
+        tables = {tau: _table_at(graded, runs, tau, by, k, questions) for tau in candidates(graded)}
+        require_shared_passages(paths, runs, grades, graded_passages(graded), k=k)
+        if bank is not None:
+            lacking_queries(bank, questions, graded_questions(graded), grades)
+        wanted = _official(official, runs, rel)
+        choice = choose_by_leaderboard(tables, wanted, sampling, folds=folds)
+        notes = _leaderboard_notes(runs, wanted)
+    else:
+        judged = read_qrels(official)
+        require_judged_passages(official, judged, graded, grades)
+        choice = choose_by_passages(graded, judged, sampling, rel=rel, folds=folds)
+        notes = _judged_notes(graded, judged)
+    return choice._replace(left_out=[*graded.notes, *run_notes(runs), *notes])
+
+
+def _table_at(graded: ReadGrades, runs: Sequence[TrecRun], tau: float, by: str, k: int, bank: Bank) -> SystemScores:
+    if by == "cover":
+        return {run.name: cover(graded, run, tau, k, bank).scores for run in runs}
+    return measure_runs(exam_qrels(exam_labels(graded), tau), runs, [by]).scores[by]
+
+
+def _official(path: Path, runs: Sequence[TrecRun], rel: int) -> dict[str, float]:
+    header = read_text(path).partition("\n")[0]
+    divided = ("," in header or "\t" in header) and len(header.split()) < len(QRELS_COLUMNS.split())
+    if divided or holds_json(path):
+        rows = read_rows(path, {"system": ("run", "run_id"), "score": ("value", "map", "MAP")})
+        return {row.text("system"): row.number("score") for row in rows}
+    judged = read_qrels(path)
+    require_level(path, judged, rel)
+    table = measure_runs(judged, runs, ["MAP"], rel=rel).scores["MAP"]
+    return {one.system: one.score.estimate for one in standings(table, Sampling(draws=0))}
+
+
+def _leaderboard_notes(runs: Sequence[TrecRun], official: Mapping[str, float]) -> list[str]:
+    names = [run.name for run in runs]
+    return [
+        *named("Runs without an official score, which take no part", (one for one in names if one not in official)),
+        *named("Systems of the official leaderboard without a run", (one for one in official if one not in names)),
+    ]
+
+
+def _judged_notes(graded: ReadGrades, official: Qrels) -> list[str]:
+    labels = exam_labels(graded).best
+    both = {query: [one for one in found if one in official.get(query, {})] for query, found in labels.items()}
+    count, size = sum(map(len, both.values())), sum(map(len, labels.values()))
+    notes = [f"Passages with a label and an official grade: {count} of {size} with a label."]
+    apart = (query for query, found in both.items() if not found)
+    return notes + named("Queries without any of them, which take no part", apart)
 
 
 def candidates(graded: ReadGrades) -> tuple[float, ...]:

@@ -24,8 +24,8 @@ from grading.graders import _graders as graders
 from grading.graders._reply_parsing import Parsed, parse_rating
 from grading.graders._verification import normalised
 from grading.scores import _nuggets as nuggets
-from grading.scores._articles import exam_score
 from grading.scores._cover import Cover, Covered, cover
+from grading.scores._exam_scores import exam_score
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "free-text" / "scores.md"

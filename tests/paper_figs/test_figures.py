@@ -220,7 +220,7 @@ def test_data_of_panels_that_share_a_table_stand_once(hard: TaskResults) -> None
 
 def test_the_same_results_give_the_same_files(hard: TaskResults, tmp_path: Path) -> None:
     (plate,) = bloom_levels.build([hard])
-    first, second = (drawing.save(plate, tmp_path / name) for name in ("one", "two"))
+    first, second = (plate.save(tmp_path / name) for name in ("one", "two"))
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
 
 

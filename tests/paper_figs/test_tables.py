@@ -167,6 +167,6 @@ def test_numbers_have_a_true_minus_and_no_negative_zero() -> None:
 
 def test_a_table_is_written_in_three_forms(hard: TaskResults, tmp_path: Path) -> None:
     (table,) = accuracy_by_pipeline.build([hard])
-    written = tabling.save(table, tmp_path)
+    written = table.save(tmp_path)
     assert [path.name.rsplit(".")[-1] for path in written] == ["csv", "md", "tex"]
     assert r"a\_model \& 100 \% \$more\$ \#1" in written[2].read_text(encoding="utf-8")

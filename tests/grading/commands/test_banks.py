@@ -189,7 +189,7 @@ def test_the_exam_that_pipelines_sit_grades_articles_of_systems(place: Path) -> 
     )
     assert told["rules"] == {"right choice": 1, "wrong choice": 1, "abstained": 2}
     assert grades(place / "choices")[("B", "e1")] == 0
-    systems = read_answers(place / "choices" / "grades.jsonl").systems
+    systems = read_answers(place / "choices" / "grades.jsonl")
     assert systems == {
         "A": {"bread": {"e1": True, "e2": False}},
         "B": {"bread": {"e1": False, "e2": False}},

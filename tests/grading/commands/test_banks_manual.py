@@ -30,6 +30,6 @@ def test_the_commands_and_the_snippet_run_in_their_order(tmp_path: Path) -> None
 
 def test_every_rule_and_grader_stands_on_the_page() -> None:
     from grading.banks._bank_lint import RULES
-    from grading.commands._options import Grader
+    from grading.graders._grading_run import GraderName
 
-    assert all(f"`{name}`" in PAGE for name in (*RULES, *get_args(Grader)))
+    assert all(f"`{name}`" in PAGE for name in (*RULES, *get_args(GraderName)))

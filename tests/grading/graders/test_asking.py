@@ -29,7 +29,7 @@ def test_what_is_in_the_store_is_not_asked_again(tmp_path: Path) -> None:
 
 def test_the_same_prompt_is_asked_once(tmp_path: Path) -> None:
     model = ScriptedModel(lambda _: "yes")
-    assert [one.text for one in asking(model, tmp_path).replies([*asked(2), *asked(2)])] == ["yes"] * 4
+    assert [one.value for one in asking(model, tmp_path).replies([*asked(2), *asked(2)])] == ["yes"] * 4
     assert len(model.asked) == 2
 
 
@@ -55,10 +55,10 @@ def test_a_long_passage_is_cut_and_the_question_stays(tmp_path: Path) -> None:
     passage = " ".join(f"w{n}" for n in range(200))
     long = PassagePrompt("q", Prompt(f"Read this. {passage}\n\nQuestion: what is w3?"), passage, 10)
     (found,) = asking(model, tmp_path).replies([long])
-    assert isinstance(found.text, str)
-    assert found.text.startswith("Read this. w0 w1")
-    assert found.text.endswith("\n\nQuestion: what is w3?")
-    kept = found.text.removeprefix("Read this. ").removesuffix("\n\nQuestion: what is w3?")
+    assert isinstance(found.value, str)
+    assert found.value.startswith("Read this. w0 w1")
+    assert found.value.endswith("\n\nQuestion: what is w3?")
+    kept = found.value.removeprefix("Read this. ").removesuffix("\n\nQuestion: what is w3?")
     assert passage.startswith(kept)
     assert found.cut == len(passage) - len(kept) > 0
 
@@ -87,7 +87,7 @@ class Falling:
 
 def test_what_was_lost_says_why_and_is_asked_again(tmp_path: Path) -> None:
     store = ReplyStore(tmp_path / "r.sqlite")
-    found = [one.text for one in CachedAssessor(Falling(), store).replies(asked(4))]
+    found = [one.value for one in CachedAssessor(Falling(), store).replies(asked(4))]
     assert found[1] == found[3] == NoReply("timeout")
     assert found[0] == "Read: text 0. Well?"
     assert len(store) == 2
@@ -98,10 +98,10 @@ def test_choices_are_scored_as_pipelines_score_them(tmp_path: Path) -> None:
     question = Question("q", "What lifts bread?", ("yeast", "sand"), 0)
     tasks = [choice_task(question, ""), choice_task(question, "The yeast lifts it.")]
     closed, read = asking(model, tmp_path).scored(tasks)
-    assert not isinstance(closed.likelihoods, NoReply)
-    assert not isinstance(read.likelihoods, NoReply)
-    assert closed.likelihoods.sums == (-5.0, -5.0)
-    assert read.likelihoods.sums == (-1.0, -5.0)
+    assert not isinstance(closed.value, NoReply)
+    assert not isinstance(read.value, NoReply)
+    assert closed.value.sums == (-5.0, -5.0)
+    assert read.value.sums == (-1.0, -5.0)
     before = len(model.asked)
     assert list(asking(model, tmp_path).scored(tasks)) == [closed, read]
     assert len(model.asked) == before

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from examcore import Exam, Likelihoods, NoReply, Prompt, Question
-from grading.graders._assessor import ChoiceLikelihoods
+from grading.graders._assessor import AssessorReply
 from grading.graders._calibration import (
     Calibration,
     Trial,
@@ -132,10 +132,10 @@ def test_other_passages_are_of_other_documents_and_of_the_topic_where_it_has_the
 def test_a_question_without_a_reply_is_told_apart() -> None:
     """A server may fail on one prompt of a question, and the question is not read without it."""
     known = lifted(*[[0.0] * 4] * 5)
-    replies = iter([*map(ChoiceLikelihoods, known), ChoiceLikelihoods(NoReply("busy"))])
+    replies = iter([*map(AssessorReply, known), AssessorReply(NoReply("busy"))])
 
     class Busy:
-        def scored(self, tasks: Sequence[object]) -> Iterator[ChoiceLikelihoods]:
+        def scored(self, tasks: Sequence[object]) -> Iterator[AssessorReply[Likelihoods]]:
             assert len(tasks) == 6
             return replies
 
@@ -165,7 +165,7 @@ def test_a_question_with_nothing_to_be_confused_with_is_refused() -> None:
 def test_a_margin_is_a_number_or_the_file_of_a_calibration_for_the_same_model(tmp_path: Path) -> None:
     file = tmp_path / "margin.json"
     file.write_text('{"format": 1,\n "margin": 1.5,\n "model": "m"}')
-    assert (read_margin(None, "m"), read_margin("0.5", "m"), read_margin(str(file), "m")) == (None, 0.5, 1.5)
+    assert (read_margin(None, "m"), read_margin("0.5", "m"), read_margin(str(file), "m")) == (2.0, 0.5, 1.5)
     with pytest.raises(ValueError, match=r'margin.json: is of model "m"; wanted that of "other"'):
         read_margin(str(file), "other")
     with pytest.raises(FileNotFoundError, match=r"nothing\.json: no such file"):

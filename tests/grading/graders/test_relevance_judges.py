@@ -10,10 +10,10 @@ from typing import get_args
 import pytest
 
 from grading._records import BankQuestion
-from grading.commands._options import JudgeName
 from grading.formats._grades import ReadGrades
 from grading.formats._passages import Passage, PassageQuestion
 from grading.graders._graders import RELEVANCE, published_judge
+from grading.graders._grading_run import JudgeName
 from grading.graders._relevance_judges import RELEVANCE_JUDGES, SOLVED_EXAMPLES
 from grading.page._evidence import default_tau
 from tests.grading.scripted import asking

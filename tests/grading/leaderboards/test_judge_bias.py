@@ -31,7 +31,8 @@ def simulated(
     scores = cells[:, :, None] + 0.2 * rng.normal(size=(*cells.shape, 15))
     systems = tuple(f"s{at}" for at in range(len(families)))
     topics = tuple(f"t{at}" for at in range(15))
-    return JudgedScores(systems, tuple(families), tuple(judges), tuple(judges), topics, scores, ())
+    of_judges = {f"{one}{at}": one for at, one in enumerate(judges)}
+    return JudgedScores(dict(zip(systems, families, strict=True)), of_judges, topics, scores, ())
 
 
 def test_without_noise_the_favour_is_exact_for_all_and_for_each_judge() -> None:
@@ -42,7 +43,7 @@ def test_without_noise_the_favour_is_exact_for_all_and_for_each_judge() -> None:
     exact = np.arange(8.0)[:, None] + np.array([0.3, -1]) + own * np.array([0.5, 0.5])
     found = favour(clean._replace(scores=exact[:, :, None].repeat(4, axis=2), topics=tuple("abcd")))
     assert found.favour.estimate == pytest.approx(0.5)
-    assert found.by_judge == pytest.approx({"g": 0.5, "l": 0.5})
+    assert found.by_judge == pytest.approx({"g0": 0.5, "l1": 0.5})
     assert found.over_topics == pytest.approx((0.5, 0.5, 0.5))
     assert favour(data).favour.estimate == pytest.approx(0.5, abs=0.15)
 
@@ -51,7 +52,7 @@ def test_each_judges_favour_is_its_own() -> None:
     own = np.array([[one == other for other in ("g", "l")] for one in FAMILIES], dtype=float)
     exact = np.arange(8.0)[:, None] + np.array([0.3, -1]) + own * np.array([0.9, 0.1])
     found = favour(simulated(0, 0)._replace(scores=exact[:, :, None].repeat(15, axis=2)))
-    assert found.by_judge == pytest.approx({"g": 0.9, "l": 0.1})
+    assert found.by_judge == pytest.approx({"g0": 0.9, "l1": 0.1})
 
 
 def test_with_two_families_only_the_sum_of_the_judges_favours_is_known() -> None:
@@ -111,7 +112,7 @@ def test_topics_that_lack_a_score_are_left_out_by_name(tmp_path: Path) -> None:
     found = read_judged(path)
     assert found.topics == ("1",)
     assert found.left_out == ("2",)
-    assert found.judge_families == ("g", "l")
+    assert tuple(found.judge_families.values()) == ("g", "l")
 
 
 @pytest.mark.parametrize(

@@ -114,9 +114,9 @@ def test_grades_from_a_threshold_on_count_as_one() -> None:
 def test_tables_are_banks_or_pools_by_their_columns(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("system,topic,question,grade\nx,1,q,1\n")
-    assert read_contributions(path).kind == "bank"
+    assert read_contributions([path]).kind == "bank"
     path.write_text("run,qid,docno,rel\nx,1,d,1\n")
-    assert read_contributions(path).kind == "pool"
+    assert read_contributions([path]).kind == "pool"
     for text, message in (
         ("system,topic,grade\nx,1,1\n", r"table.csv:2: no question or passage; found"),
         ("system,topic,question,grade\nx,1,q,-1\n", r"table.csv:2: grade -1; wanted 0 or more"),
@@ -124,7 +124,7 @@ def test_tables_are_banks_or_pools_by_their_columns(tmp_path: Path) -> None:
     ):
         path.write_text(text)
         with pytest.raises(ValueError, match=message):
-            read_contributions(path)
+            read_contributions([path])
 
 
 def test_two_systems_are_too_few() -> None:

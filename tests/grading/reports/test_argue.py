@@ -22,7 +22,7 @@ def human(
 ) -> HumanJudge:
     path = tmp_path / "judgments.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in lines))
-    return read_judgments(path, ReportMaterial.of(reports, nuggets))
+    return read_judgments(path, ReportMaterial(reports, nuggets))
 
 
 def report(*sentences: tuple[str, ...], run: str = "r", topic: str = "t") -> SystemReport:

@@ -37,7 +37,7 @@ REPORT = SystemReport(
     ),
 )
 EXPECTED = [4, 3, 2, 1, 5, 6, 8]
-MATERIAL = ReportMaterial.of([REPORT], NUGGETS, DOCUMENTS, {"t": "Tell me about the bridge."})
+MATERIAL = ReportMaterial([REPORT], NUGGETS, DOCUMENTS, {"t": "Tell me about the bridge."})
 
 
 def reads(prompt: str) -> bool:
@@ -125,7 +125,7 @@ def test_replies_that_are_neither_are_counted_and_stop_the_scoring() -> None:
 
 
 def test_a_document_without_text_is_named() -> None:
-    material = ReportMaterial.of([REPORT], NUGGETS, {"D1": DOCUMENTS["D1"]})
+    material = ReportMaterial([REPORT], NUGGETS, {"D1": DOCUMENTS["D1"]})
     blind = LanguageModelJudge(CachedLanguageModel(Reader(), ReplyStore(":memory:")), material)
     with pytest.raises(
         ValueError, match=r"not judged \(no text of document 'D2'\); wanted 'supported' of document 'D2'"
@@ -136,7 +136,7 @@ def test_a_document_without_text_is_named() -> None:
 def test_a_document_that_is_too_long_is_cut_and_counted() -> None:
     model = Reader()
     model.context_tokens = 200
-    long = ReportMaterial.of([REPORT], NUGGETS, {**DOCUMENTS, "D1": "word " * 5000})
+    long = ReportMaterial([REPORT], NUGGETS, {**DOCUMENTS, "D1": "word " * 5000})
     cutting = LanguageModelJudge(CachedLanguageModel(model, ReplyStore(":memory:")), long)
     cutting.decide([Ask("supported", "r", "t", 1, document="D1"), Ask("supported", "r", "t", 2, document="D2")])
     assert cutting.cut == {"D1"}
@@ -197,7 +197,7 @@ def test_a_long_document_is_read_in_windows() -> None:
         asked.extend(pairs)
         return [float("needle" in premise) for premise, _ in pairs]
 
-    long = ReportMaterial.of([REPORT], NUGGETS, {"D1": "hay " * 499 + "needle", "D2": "hay " * 10})
+    long = ReportMaterial([REPORT], NUGGETS, {"D1": "hay " * 499 + "needle", "D2": "hay " * 10})
     one, other = EntailmentJudge(entails, long).decide(
         [Ask("supported", "r", "t", 1, document="D1"), Ask("supported", "r", "t", 2, document="D2")]
     )

@@ -10,7 +10,7 @@ import pytest
 
 from grading._records import BankQuestion, KeyAnswer, Sentence, SystemReport
 from grading.reports._argue import argue
-from grading.reports._argue_result import ArgueResult
+from grading.reports._argue_files import ArgueResult
 from grading.reports._argue_scores import score_reports, score_runs
 from grading.reports._judging_material import Ask, ReportMaterial
 from grading.reports._judgments import HumanJudge, read_judgments
@@ -21,7 +21,7 @@ NUGGETS = (
     BankQuestion("gap", "t", "Where?"),
 )
 REPORT = SystemReport("r", "t", (Sentence("A.", ("D1", "D2")), Sentence("B."), Sentence("C.")))
-MATERIAL = ReportMaterial.of([REPORT], NUGGETS)
+MATERIAL = ReportMaterial([REPORT], NUGGETS)
 
 
 def read(tmp_path: Path, *lines: dict[str, object], material: ReportMaterial = MATERIAL) -> HumanJudge:
@@ -142,7 +142,7 @@ def test_what_has_no_effect_is_said(tmp_path: Path) -> None:
 
 
 def test_run_and_topic_must_be_named_where_there_are_several(tmp_path: Path) -> None:
-    both = ReportMaterial.of([REPORT, SystemReport("s", "t", REPORT.sentences)], NUGGETS)
+    both = ReportMaterial([REPORT, SystemReport("s", "t", REPORT.sentences)], NUGGETS)
     with pytest.raises(ValueError, match=r"judgments\.jsonl:1: no 'run'; wanted text"):
         read(tmp_path, {"sentence": 0, "supported": True}, material=both)
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from examcore import Exam, Question
 from grading._records import Sampling
 from grading.formats._answers import read_answers
-from grading.scores._articles import exam_score, n_exam, read_articles, rouge_1_f1, rouge_scores, words
+from grading.scores._exam_scores import exam_score, n_exam
+from grading.scores._rouge import read_articles, rouge_1_f1, rouge_scores, words
 from rag import Answer, AnswerStore, Pipeline
 
 BANK = {"q1": ["a", "b", "c", "d"], "q2": ["e"], "q3": ["f", "g"]}
@@ -55,24 +56,23 @@ def test_the_interval_of_n_exam_covers_the_true_ratio_nine_times_in_ten() -> Non
 
 def test_answers_are_read_under_their_usual_names(tmp_path: Path) -> None:
     table = write(tmp_path / "a.csv", "system,topic,question,correct\nA,1,x,1\nA,1,y,\nB,1,x,false\nB,2,z,TRUE\n")
-    assert read_answers(table).systems == {
+    assert read_answers(table) == {
         "A": {"1": {"x": True, "y": None}},
         "B": {"1": {"x": False}, "2": {"z": True}},
     }
     one = write(tmp_path / "a.jsonl", '{"query_id": "1", "question_id": "x", "question": "Why?", "score": 1.0}\n')
-    assert read_answers(one).systems == {"system": {"1": {"x": True}}}
+    assert read_answers(one) == {"system": {"1": {"x": True}}}
 
 
 def test_answers_of_a_pipeline_find_their_query_by_the_bank(tmp_path: Path) -> None:
     table = write(tmp_path / "responses.csv", "student,item,score,llm\nm+bm25,a,1,m\nm+bm25,e,0,m\nm+bm25,x,,m\n")
-    assert read_answers(table, BANK).systems == {"m+bm25": {"q1": {"a": True}, "q2": {"e": False}, "all": {"x": None}}}
-    assert not read_answers(table).queries
-    assert read_answers(table).systems == {"m+bm25": {"all": {"a": True, "e": False, "x": None}}}
+    assert read_answers(table, BANK) == {"m+bm25": {"q1": {"a": True}, "q2": {"e": False}, "all": {"x": None}}}
+    assert read_answers(table) == {"m+bm25": {"all": {"a": True, "e": False, "x": None}}}
 
 
 def test_counts_of_right_answers_are_read(tmp_path: Path) -> None:
     table = write(tmp_path / "a.csv", "system,query,correct,total\nA,1,3,4\nA,2,0,2\n")
-    asked = read_answers(table).systems["A"]
+    asked = read_answers(table)["A"]
     assert {query: (sum(bool(one) for one in answers.values()), len(answers)) for query, answers in asked.items()} == {
         "1": (3, 4),
         "2": (0, 2),
@@ -91,7 +91,7 @@ def test_the_answer_store_of_a_sat_exam_is_read(tmp_path: Path) -> None:
         for name, right in (("a", True), ("e", False)):
             store.add(Answer(one.id, name, 0, right, "", (), (), (), (), 1, 0.1))
     found = read_answers(tmp_path / "answers.sqlite", BANK)
-    assert found.systems == {one.id: {"q1": {"a": True}, "q2": {"e": False}}}
+    assert found == {one.id: {"q1": {"a": True}, "q2": {"e": False}}}
     with pytest.raises(FileNotFoundError, match=r"none\.sqlite: no such file"):
         read_answers(tmp_path / "none.sqlite")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from grading.scores._rubrics import JudgedCriterion, avoided, compliance, read_rubrics
+from grading.scores._rubrics import JudgedCriterion, avoided, compliance, failed, read_rubrics
 from tests.command_line import ragexam_here
 
 
@@ -44,10 +44,10 @@ def test_negative_criteria_count_against_and_not_in_the_denominator() -> None:
 
 
 def test_a_criterion_that_the_judge_failed_on_takes_no_part(tmp_path: Path) -> None:
-    failed = judged("t1", "cites it", 6, 0, success=False)
-    read = read_rubrics(written(tmp_path / "a.jsonl", *ONE, failed))
-    assert read.failed == 1
-    assert compliance(read.tasks["t1"]) == pytest.approx(1 / 6)
+    lost = judged("t1", "cites it", 6, 0, success=False)
+    read = read_rubrics(written(tmp_path / "a.jsonl", *ONE, lost))
+    assert failed(read) == 1
+    assert compliance(read["t1"]) == pytest.approx(1 / 6)
 
 
 def test_systems_are_ranked_by_compliance_and_compared(tmp_path: Path) -> None:

@@ -1,90 +1,22 @@
-"""Scores of articles (Sander and Dietz 2021): EXAM and n-EXAM, the share of a query's questions that they answer.
-
-ROUGE-1 F1 against gold articles is the baseline that disagrees with assessors (section 4.1.2).
-"""
+"""ROUGE-1 F1 of articles against gold articles, a baseline that disagrees with assessors (Sander and Dietz 2021)."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from examcore import IntervalEstimate, shown_json
+from examcore import shown_json
 from grading._file_rows import QUERY, read_rows
 from grading._printing import few, named
-from grading._records import SAMPLING, Bank, Sampling
-from grading.leaderboards._paired import Pairs, Ranking, ranking
-
-Right = Mapping[str, Mapping[str, bool | None]]
-"""Query -> question -> whether the article's answer is right; None or absent if unanswered."""
-
+from grading._records import Sampling
+from grading.leaderboards._paired import Pairs, RankedSystems, ranking
 
 WORD = re.compile(r"[^\W_]+")
 TEXT = ("text", "article", "answer", "report", "response")
-
-
-@dataclass(frozen=True)
-class ExamScore:
-    """A system's EXAM by query, the queries it skips (each scored 0), and how many questions it leaves unanswered."""
-
-    system: str
-    scores: Mapping[str, float]
-    skipped: tuple[str, ...]
-    unanswered: int
-
-
-def exam_score(system: str, right: Right, bank: Bank) -> ExamScore:
-    """`EXAM(d_q) = right answers / questions of the bank for q`, for every query of the bank.
-
-    Wrong and unanswered questions count 0, as does a query without an article (section 3.1.2). Questions outside the
-    bank are ignored.
-    """
-    scores = {query: _share(right.get(query, {}), questions) for query, questions in bank.items()}
-    unanswered = sum(
-        right[query].get(name) is None for query, questions in bank.items() if query in right for name in questions
-    )
-    return ExamScore(system, scores, tuple(query for query in bank if query not in right), unanswered)
-
-
-@dataclass(frozen=True)
-class RougeScores:
-    """Systems by ROUGE-1 F1 against `queries` gold articles."""
-
-    queries: int
-    ranking: Ranking
-
-    def record(self) -> dict[str, Any]:
-        """The result as JSON types."""
-        found = self.ranking
-        systems = {name: {"rouge_1_f1": one, "per_query": found.scores[name]} for name, one in found.means.items()}
-        return {"queries": self.queries, "systems": systems, **found.record()}
-
-    def lines(self) -> list[str]:
-        """The result for a reader."""
-        return self.ranking.lines({"ROUGE-1 F1": self.ranking.means})
-
-
-def n_exam(scores: Mapping[str, float], gold: Mapping[str, float], sampling: Sampling = SAMPLING) -> IntervalEstimate:
-    """`sum_q EXAM(d_q) / sum_q EXAM(gold_q)`, a ratio of sums that may exceed 1 (section 3.1.3).
-
-    The interval resamples queries; NaN if the gold articles answer nothing.
-    """
-    queries = [query for query in gold if query in scores]
-    ours = np.array([scores[query] for query in queries], dtype=np.float64)
-    theirs = np.array([gold[query] for query in queries], dtype=np.float64)
-
-    def ratio(chosen: np.ndarray) -> float:
-        total = float(theirs[chosen].sum())
-        return float(ours[chosen].sum()) / total if total > 0 else math.nan
-
-    return sampling.of(ratio, len(queries))
 
 
 def rouge_1_f1(article: str, gold: str) -> float:
@@ -105,7 +37,7 @@ def rouge_scores(articles: Mapping[str, str], gold: Mapping[str, str]) -> dict[s
     return {query: rouge_1_f1(articles.get(query, ""), text) for query, text in gold.items()}
 
 
-def rouge(articles: Path, gold: Path, sampling: Sampling, shown: Pairs = "neighbours") -> RougeScores:
+def rouge(articles: Path, gold: Path, sampling: Sampling, shown: Pairs) -> RankedSystems:
     """The systems of a file of articles against the gold articles of another; one that a system skips counts 0.
 
     Raises `ValueError` for gold articles of several systems, and for a system without an article on any of their
@@ -130,7 +62,8 @@ def rouge(articles: Path, gold: Path, sampling: Sampling, shown: Pairs = "neighb
         notes += named(f"Articles of {name} without a gold article, which take no part", strange)
     notes += few(len(wanted), "queries")
     table = {name: rouge_scores(found, wanted) for name, found in systems.items()}
-    return RougeScores(len(wanted), ranking(table, sampling, notes, shown))
+    ranked = ranking(table, sampling, notes, shown)
+    return RankedSystems({"queries": len(wanted)}, {"rouge_1_f1": ("ROUGE-1 F1", ranked.means)}, ranked)
 
 
 def read_articles(path: str | Path) -> dict[str, dict[str, str]]:
@@ -150,10 +83,6 @@ def read_articles(path: str | Path) -> dict[str, dict[str, str]]:
             )
         articles[query] = row.first_text(TEXT, "")
     return found
-
-
-def _share(right: Mapping[str, bool | None], questions: Sequence[str]) -> float:
-    return sum(right.get(name) is True for name in questions) / len(questions) if questions else math.nan
 
 
 @cache
