@@ -60,7 +60,7 @@ def _pretrained(source: WeightSource, placement: Placement, chat: bool) -> tuple
 
 
 def _placed(model: Any, placement: Placement) -> Any:
-    return to_int8(model).to(placement.dtype) if placement.quantized == W8A8 else model.to(placement.device)
+    return to_int8(model, placement.dtype) if placement.quantized == W8A8 else model.to(placement.device)
 
 
 def _unpacked(source: WeightSource, placement: Placement, chat: bool) -> tuple[Any, Any]:

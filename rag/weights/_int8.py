@@ -17,6 +17,8 @@ STEPS = 127
 """Steps of a scale on either side of 0."""
 TOKENS = 32
 """Of a pass for which the layout of weights is chosen; without a number it would be made anew in each pass."""
+SLICE = 4096
+"""Outputs whose weights are in float32 at a time: those of a whole vocabulary take a gigabyte."""
 NEAR = 0.05
 """Most error of a product, as a share of its norm, at which the processor's integer product is trusted."""
 
@@ -50,7 +52,7 @@ class Int8Linear(torch.nn.Module):
         bias: torch.Tensor | None = linear.bias
         self._bias = None if bias is None else bias.detach().float()
         self._zeros = torch.zeros(linear.out_features, dtype=torch.int)
-        self._parts = [_packed(part) for part in linear.weight.detach().float().chunk(self._groups, dim=1)]
+        self._parts = [_packed(part) for part in linear.weight.detach().chunk(self._groups, dim=1)]
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """From `[..., inputs]` to `[..., outputs]`."""
@@ -65,8 +67,21 @@ class Int8Linear(torch.nn.Module):
         return found.to(inputs.dtype).reshape(*inputs.shape[:-1], self.out_features)
 
 
-def to_int8(model: Any) -> Any:
-    """The model with its linear layers in 8 bits, layer by layer, so that only one is there twice.
+class StoredEmbedding(torch.nn.Module):
+    """An embedding in the dtype of its file, half the size of float32, that gives another dtype."""
+
+    def __init__(self, embedding: torch.nn.Embedding, dtype: torch.dtype) -> None:
+        super().__init__()
+        # Not a parameter, which a model's change of dtype would change.
+        self._rows, self._dtype = embedding.weight.detach(), dtype
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """From tokens `[...]` to `[..., width]`."""
+        return torch.nn.functional.embedding(ids, self._rows).to(self._dtype)
+
+
+def to_int8(model: Any, dtype: torch.dtype) -> Any:
+    """The model in a dtype with its linear layers in 8 bits, layer by layer, so that only one is there twice.
 
     What is left is copied, so that nothing holds on to the files that the weights were read from.
     """
@@ -80,7 +95,9 @@ def to_int8(model: Any) -> Any:
         for name, child in list(parent.named_children()):
             if type(child) is torch.nn.Linear:
                 setattr(parent, name, Int8Linear(child, inputs))
-    return model
+            elif type(child) is torch.nn.Embedding:
+                setattr(parent, name, StoredEmbedding(child, dtype))
+    return model.to(dtype)
 
 
 @cache
@@ -106,8 +123,11 @@ def _groups(inputs: int) -> int:
 
 def _packed(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Weights `[outputs, inputs]` in the processor's own layout, and the size of a step for each output."""
-    sizes = weight.abs().amax(dim=1).clamp_(min=1e-12).div_(STEPS)
-    whole = (weight / sizes[:, None]).round_().to(torch.int8)
+    sizes, whole = torch.empty(len(weight)), torch.empty(weight.shape, dtype=torch.int8)
+    for at in range(0, len(weight), SLICE):
+        rows = weight[at : at + SLICE].float()
+        steps = rows.abs().amax(dim=1).clamp_(min=1e-12).div_(STEPS)
+        sizes[at : at + SLICE], whole[at : at + SLICE] = steps, (rows / steps[:, None]).round_()
     return torch.ops.onednn.qlinear_prepack(whole, [TOKENS, weight.shape[1]]), sizes
 
 
