@@ -36,12 +36,15 @@ from exam_gen.drafting._wordings import (
     KEYWORDS,
     KIND,
     TYPOS,
+    ReadWordings,
     Wording,
     Wordings,
+    answered_wordings,
+    first_wordings,
+    further_wordings,
     keywords,
     mistyped,
     spread_over,
-    wordings,
 )
 from exam_gen.language._known_languages import exam_language, reply_room
 from exam_gen.language._spans import key_span
@@ -180,7 +183,8 @@ class ExamWriter:
         done = self._verified(drafts)
         if len(self.passed) >= self._settings.questions or not self.has_time():
             return
-        again = [own for fact in batch if fact.span.sentence not in done and (own := _completed(fact, found))]
+        left = [fact for fact in batch if fact.span.sentence not in done and not self._is_settled(fact)]
+        again = [own for fact in left if (own := _completed(fact, found))]
         self._tell("asking otherwise", f"asking otherwise about {counted(len(again), 'fact')}")
         done |= self._verified(self._asked_for_gaps(again))
         again = [fact for fact in again if fact.span.sentence not in done]
@@ -299,15 +303,17 @@ class ExamWriter:
     def _verified(self, drafts: Sequence[Draft]) -> set[str]:
         """The sentences of the drafts that passed.
 
-        Drafts are read back, their keys judged, then reworded, given wrong answers and weighed: in this order, because
-        each test reads fewer tokens for a draft that it drops than the next.
+        What needs no passage comes first: drafts are reworded and given wrong answers, then read back, their wordings
+        and keys judged, and weighed, because each test reads fewer tokens for a draft that it drops than the next. Only
+        those that pass are reworded further.
         """
         if not drafts:
             return set()
-        ready = self._with_wrong_answers(self._reworded(self._judged(self._read_back(drafts))))
+        ready = self._with_wrong_answers(self._reworded(self._about(drafts)))
+        ready = self._judged(self._answered(self._read_back(ready)))
         self._tell("weighing answers", f"weighing the answers to {counted(len(ready), 'question')}")
         verdicts = self._verifier.verdicts([_case(one) for one in ready], [one.verdict for one in ready])
-        done = set()
+        passed: list[Draft] = []
         for asked, verdict in zip(ready, verdicts, strict=True):
             draft = asked._replace(verdict=verdict)
             if verdict.reason is None and (again := self._filters[-1](self._question(draft, draft.wrong[:3]))):
@@ -316,15 +322,18 @@ class ExamWriter:
             reason = verdict.reason
             if reason is None and not self._hides(draft.fact, verdict):
                 reason = MARKED
-            beside = sum(one.fact.chunk == draft.fact.chunk for one in self.passed)
-            if reason is None and beside >= self._settings.per_chunk and draft.version != PEOPLE_VERSION:
+            if reason is None and self._is_settled(draft.fact, passed) and draft.version != PEOPLE_VERSION:
                 reason = SETTLED
             if reason is None:
-                self.passed.append(draft)
-                done.add(draft.fact.span.sentence)
+                passed.append(draft)
             else:
                 self._worded.append((reason, draft))
-        return done
+        self.passed += self._further_reworded(passed)
+        return {one.fact.span.sentence for one in passed}
+
+    def _is_settled(self, fact: Fact, passing: Sequence[Draft] = ()) -> bool:
+        """Whether as many questions about the fact's passage passed as are wanted."""
+        return sum(one.fact.chunk == fact.chunk for one in (*self.passed, *passing)) >= self._settings.per_chunk
 
     def _judged(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts whose key the passage makes right."""
@@ -339,37 +348,57 @@ class ExamWriter:
         return kept
 
     def _reworded(self, drafts: Sequence[Draft]) -> list[Draft]:
-        """The drafts with their wordings, without those that no wording but the passage's asks for."""
+        """The drafts with a first wording that a reader may find answered."""
         own = [one._replace(wordings=_as_asked(one)) for one in drafts if one.version == PEOPLE_VERSION]
         drafts = [one for one in drafts if one.version != PEOPLE_VERSION]
         self._tell("wording", f"wording {counted(len(drafts), 'question')} as people ask")
-        found = wordings(
-            [_case(one) for one in drafts],
-            self._model,
-            self._verifier.model,
-            self._material.common,
-            seed=self._seed,
-            given=[one.queries for one in drafts],
-        )
+        cases, given = [_case(one) for one in drafts], [one.queries for one in drafts]
+        found = first_wordings(cases, self._model, self._material.common, seed=self._seed, given=given)
+        return own + self._with_wordings(drafts, found)
+
+    def _answered(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts whose passage answers a wording; where it does not answer the first, others are asked for."""
+        own = [one for one in drafts if one.version == PEOPLE_VERSION]
+        drafts = [one for one in drafts if one.version != PEOPLE_VERSION]
+        self._tell("wording", f"reading the wordings of {counted(len(drafts), 'question')}")
+        return own + self._with_wordings(drafts, self._asked_of_reader(answered_wordings, drafts))
+
+    def _further_reworded(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts with all their wordings; where there is no reply, with those they have."""
+        self._tell("wording", f"wording {counted(len(drafts), 'question')} in other ways")
+        found = zip(drafts, self._asked_of_reader(further_wordings, drafts), strict=True)
+        return [one if isinstance(texts, NoReply) else one._replace(wordings=texts) for one, texts in found]
+
+    def _asked_of_reader(self, step: ReadWordings, drafts: Sequence[Draft]) -> list[Wordings | NoReply]:
+        known = [(_case(one), one.wordings) for one in drafts]
+        return step(known, self._model, self._verifier.model, self._material.common, seed=self._seed)
+
+    def _with_wordings(self, drafts: Sequence[Draft], found: Sequence[Wordings | NoReply]) -> list[Draft]:
+        """The drafts with their wordings, without those that no wording but the passage's asks for."""
+        kept = []
         for draft, texts in zip(drafts, found, strict=True):
             if isinstance(texts, NoReply):
                 self._drop(f"no reply: {texts.reason}", draft)
             elif texts.fact or draft.version == COMPLETION_VERSION:
-                own.append(draft._replace(wordings=texts))
+                kept.append(draft._replace(wordings=texts))
             else:
                 self._drop(ONE_WORDING, draft)
-        return own
+        return kept
 
-    def _read_back(self, drafts: Sequence[Draft]) -> list[Draft]:
-        """The drafts about their passage whose stem the verifier answers with the key when it reads that."""
-        asked, drafts = drafts, []
-        for one in asked:
+    def _about(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts whose stem names something that their passage is about."""
+        kept = []
+        for one in drafts:
             own = one.version in {PEOPLE_VERSION, COMPLETION_VERSION}
             crossing = one.fact.language != one.fact.chunk.language
             if own or crossing or is_about(one.stem, one.fact.chunk, self._material.common):
-                drafts.append(one)
+                kept.append(one)
             else:
                 self._drop(DETAIL, one)
+        return kept
+
+    def _read_back(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts whose stem the verifier answers with the key when it reads the passage."""
         self._tell("reading back", f"reading {counted(len(drafts), 'question')} back")
         backs = round_trip([_case(one) for one in drafts], self._verifier.model, seed=self._seed)
         kept = []
@@ -416,7 +445,7 @@ class ExamWriter:
             alike = [text for text in wrong if hint <= echoes(draft.stem, text, code)]
             full = draft._replace(wrong=tuple(alike[: self._settings.candidates]))
             if len(alike) < 3:
-                self._worded.append((strange.get(draft, TOO_FEW) if len(wrong) < 3 else ECHOES, full))
+                self._drop(strange.get(draft, TOO_FEW) if len(wrong) < 3 else ECHOES, full)
                 continue
             question = self._question(full, full.wrong[:3])
             fault = next((fault for rule in self._filters[:-1] if (fault := rule(question))), None)
