@@ -142,6 +142,7 @@ class ExamWriter:
         self.passed: list[Draft] = []
         self.dropped: list[Dropped] = []
         self._worded: list[tuple[str | None, Draft]] = []
+        self._chosen: dict[str, Fact] = {}
         self.out_of_time = False
         self._shown = 0
         self._began, self._longest = time.monotonic(), 0.0
@@ -174,26 +175,30 @@ class ExamWriter:
         self._verified(drafts)
 
     def write(self, batch: Sequence[Fact]) -> None:
-        """Ask about each fact in the model's own way; where that failed, for what a gap in its sentence leaves out.
+        """Ask about each fact in the model's own way."""
+        self._tell("asking", f"asking about {counted(len(batch), 'fact')}")
+        self._verified(self._asked(batch))
+
+    def write_otherwise(self, batch: Sequence[Fact]) -> None:
+        """Ask about the facts where that failed for what a gap in their sentences leaves out.
 
         Last, if completions are wanted, with the sentence itself as the stem.
         """
-        self._tell("asking", f"asking about {counted(len(batch), 'fact')}")
-        drafts, found = self._asked(batch)
-        done = self._verified(drafts)
-        if len(self.passed) >= self._settings.questions or not self.has_time():
-            return
-        left = [fact for fact in batch if fact.span.sentence not in done and not self._is_settled(fact)]
-        again = [own for fact in left if (own := _completed(fact, found))]
+        again = [own for fact in self._open(batch) if (own := _completed(fact, self._chosen))]
         self._tell("asking otherwise", f"asking otherwise about {counted(len(again), 'fact')}")
-        done |= self._verified(self._asked_for_gaps(again))
-        again = [fact for fact in again if fact.span.sentence not in done]
+        self._verified(self._asked_for_gaps(again))
         completed = sum(one.version == COMPLETION_VERSION for one in self.passed)
         room = int(self._settings.completions * self._settings.questions) - completed
         stems = [
-            (fact, completion_stem(fact.chunk.title, fact.gapped, fact.language)) for fact in again[: max(room, 0)]
+            (fact, completion_stem(fact.chunk.title, fact.gapped, fact.language))
+            for fact in self._open(again)[: max(room, 0)]
         ]
         self._verified([Draft(fact, stem, fact.gapped, COMPLETION_VERSION) for fact, stem in stems])
+
+    def _open(self, batch: Sequence[Fact]) -> list[Fact]:
+        """The facts that no question passed about, and whose passages have not enough."""
+        done = {one.fact.span.sentence for one in self.passed}
+        return [one for one in batch if one.span.sentence not in done and not self._is_settled(one)]
 
     def finished(self) -> list[Question]:
         """The wanted number of questions, with wrong answers, positions and queries chosen over the whole exam.
@@ -237,9 +242,8 @@ class ExamWriter:
         self.out_of_time = enough and now + self._longest > self._material.until
         return not self.out_of_time
 
-    def _asked(self, batch: Sequence[Fact]) -> tuple[list[Draft], dict[str, Fact]]:
-        """The model's questions about the facts' sentences, and the facts with the keys it chose, by sentence."""
-        chosen: dict[str, Fact] = {}
+    def _asked(self, batch: Sequence[Fact]) -> list[Draft]:
+        """The model's questions about the facts' sentences; the keys that it chose are remembered."""
 
         def read(fact: Fact, raw: str) -> tuple[Fact, DraftStem]:
             sentence = fact.span.sentence
@@ -247,7 +251,7 @@ class ExamWriter:
             asked = read_question(raw, title=fact.chunk.title, sentence=sentence, code=code, source=source)
             own = replace(fact, span=key_span(sentence, asked.key, source))
             if unfit(asked.key, sentence, code) is None:
-                chosen.setdefault(sentence, own)
+                self._chosen.setdefault(sentence, own)
             return own, asked
 
         prompts = {
@@ -255,7 +259,7 @@ class ExamWriter:
         }
         topics = [exam_language(code).prompts.topic for code in dict.fromkeys(one.language for one in batch)]
         stop = ("\n\n", *(f"\n{topic.rstrip(' :：')}" for topic in topics))
-        return self._drafted(prompts, stop, QUESTION_VERSION, read), chosen
+        return self._drafted(prompts, stop, QUESTION_VERSION, read)
 
     def _asked_for_gaps(self, batch: Sequence[Fact]) -> list[Draft]:
         """The model's questions for the keys of the facts, from their sentences with a gap."""
@@ -300,15 +304,15 @@ class ExamWriter:
                     self.dropped.append(Dropped(found.reason, raw, fact.chunk.id))
         return drafts
 
-    def _verified(self, drafts: Sequence[Draft]) -> set[str]:
-        """The sentences of the drafts that passed.
+    def _verified(self, drafts: Sequence[Draft]) -> None:
+        """Find out which of the drafts pass.
 
         What needs no passage comes first: drafts are reworded and given wrong answers, then read back, their wordings
         and keys judged, and weighed, because each test reads fewer tokens for a draft that it drops than the next. Only
         those that pass are reworded further.
         """
         if not drafts:
-            return set()
+            return
         ready = self._with_wrong_answers(self._reworded(self._about(drafts)))
         ready = self._judged(self._answered(self._read_back(ready)))
         self._tell("weighing answers", f"weighing the answers to {counted(len(ready), 'question')}")
@@ -329,7 +333,6 @@ class ExamWriter:
             else:
                 self._worded.append((reason, draft))
         self.passed += self._further_reworded(passed)
-        return {one.fact.span.sentence for one in passed}
 
     def _is_settled(self, fact: Fact, passing: Sequence[Draft] = ()) -> bool:
         """Whether as many questions about the fact's passage passed as are wanted."""
