@@ -12,7 +12,7 @@ import torch
 
 from examcore import first_error_line
 from rag.local._gguf_unpacking import PART_BYTES, unpack_gguf
-from rag.local._local_model import LocalModel
+from rag.local._local_model import LocalModel, give_memory_back
 from rag.weights._embedded import cache_folder, scratch_folder
 from rag.weights._int8 import to_int8
 from rag.weights._placement import QUANTIZED, W8A8, Placement, quantization_method
@@ -31,6 +31,7 @@ def load_local_model(
         torch.set_num_threads(threads)
     with quiet_libraries():
         model, tokenizer = _unpacked(source, placement, chat) if source.gguf else _pretrained(source, placement, chat)
+    give_memory_back()
     packed = placement.quantized or quantization_method(model.config)
     settings = {
         "dtype": str(placement.dtype).removeprefix("torch."),

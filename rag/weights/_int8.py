@@ -7,6 +7,7 @@ al. 2022). A sum runs over integers, so that a token's numbers do not depend on 
 from __future__ import annotations
 
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -83,21 +84,30 @@ class StoredEmbedding(torch.nn.Module):
 def to_int8(model: Any, dtype: torch.dtype) -> Any:
     """The model in a dtype with its linear layers in 8 bits, layer by layer, so that only one is there twice.
 
-    What is left is copied, so that nothing holds on to the files that the weights were read from.
+    Layers follow one another as their weights do in the files that they are read from, each of which is let go when all
+    its weights have been turned into integers: from the end, where the largest often is, while there is little else.
+    What is left is copied, so that nothing holds on to a file.
     """
+    _copy_all_but_linear(model)
+    places: list[tuple[int, Any, str, _QuantizedInput]] = []
+    for parent in list(model.modules()):
+        inputs = _QuantizedInput()
+        for name, child in list(parent.named_children()):
+            if type(child) is torch.nn.Linear:
+                places.append((child.weight.data_ptr(), parent, name, inputs))
+            elif type(child) is torch.nn.Embedding:
+                setattr(parent, name, StoredEmbedding(child, dtype))
+    for _, parent, name, inputs in sorted(places, key=itemgetter(0), reverse=True):
+        setattr(parent, name, Int8Linear(getattr(parent, name), inputs))
+    return model.to(dtype)
+
+
+def _copy_all_but_linear(model: Any) -> None:
     linear = {id(one.weight) for one in model.modules() if type(one) is torch.nn.Linear}
     embedded = {id(one.weight) for one in model.modules() if isinstance(one, torch.nn.Embedding)}
     for one in model.parameters():
         if id(one) not in linear - embedded:
             one.data = one.data.clone()
-    for parent in [one for one in model.modules() if next(one.children(), None) is not None]:
-        inputs = _QuantizedInput()
-        for name, child in list(parent.named_children()):
-            if type(child) is torch.nn.Linear:
-                setattr(parent, name, Int8Linear(child, inputs))
-            elif type(child) is torch.nn.Embedding:
-                setattr(parent, name, StoredEmbedding(child, dtype))
-    return model.to(dtype)
 
 
 @cache

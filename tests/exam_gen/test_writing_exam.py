@@ -217,12 +217,23 @@ def _rows(path: Path) -> int:
 
 
 def test_a_stem_that_failed_is_replaced_by_a_completion_up_to_a_share():
-    written = write(Scribe(bad="company"), completions=0.25)
+    written = write(Scribe(bad="company"), completions=0.1, questions=30)
     versions = [question.metadata["prompt"] for question in written.questions]
     assert versions.count(COMPLETION_VERSION) == 3
-    assert versions.count(QUESTION_VERSION) == 9
+    assert versions.count(QUESTION_VERSION) == len(versions) - 3 > 9
     assert any(one.reason == "stem is not a question" for one in written.dropped)
     assert COMPLETION_VERSION not in [q.metadata["prompt"] for q in write(Scribe(bad="a"), completions=0).questions]
+
+
+def test_facts_are_asked_about_otherwise_only_when_all_were_asked_about():
+    def asked(questions):
+        model = Scribe(bad="company")
+        write(model, questions=questions)
+        return [gap_of(batch[0]) is not None for batch in model.batches if batch[0].user.startswith("Topic:")]
+
+    assert not any(asked(12))
+    assert sorted(asked(40)) == asked(40)
+    assert any(asked(40))
 
 
 def test_every_loss_names_its_chunk_and_its_reason():
