@@ -2,9 +2,9 @@
 
 `python benchmarks/kill_trials.py --engine ray --drivers 20 --workers 20` prints what came through each kill and ends
 with status 1 when an answer is lost, given twice or another one, or when a worker outlives its driver. The examinee
-takes its time and answers by the hash of what it reads. `--writers 20` kills as many writers of exams, too, and tells how
-many prompts each will ask again. With Ray the drivers join a cluster that this script begins; `--machines 10` gives it
-a second machine (a Ray node of its own on this one) and takes it away with a worker on it.
+takes its time and answers by the hash of what it reads. `--writers 20` kills as many writers of exams, too, and tells
+how many prompts each will ask again. With Ray the drivers join a cluster that this script begins; `--machines 10` gives
+it a second machine (a Ray node of its own on this one) and takes it away with a worker on it.
 """
 
 from __future__ import annotations
