@@ -14,7 +14,7 @@ from examcore import first_error_line
 from rag.local._gguf_unpacking import PART_BYTES, unpack_gguf
 from rag.local._local_model import LocalModel, give_memory_back
 from rag.weights._embedded import cache_folder, scratch_folder
-from rag.weights._int8 import to_int8
+from rag.weights._int8 import STEPS, to_int8, weight_steps
 from rag.weights._placement import QUANTIZED, W8A8, Placement, quantization_method
 from rag.weights._sources import WeightSource, hub_offline, quiet_libraries, tokenizer_of, with_working_template
 
@@ -38,6 +38,7 @@ def load_local_model(
         "device": placement.device.type,
         # Stored with answers: keys that a release added later are left out at their defaults.
         **({"quantized": packed} if packed else {}),
+        **({"weight_steps": weight_steps()} if packed == W8A8 and weight_steps() != STEPS else {}),
         **({} if chat else {"chat": False}),
     }
     return LocalModel(model, tokenizer, name=name, settings=settings)

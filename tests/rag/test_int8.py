@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,6 +39,23 @@ def test_a_product_is_within_two_percent_of_the_exact_one(inputs: int, bias: boo
     tokens = torch.randn(2, 5, inputs)
     exact = linear(tokens)
     assert (quantized(linear)(tokens) - exact).norm() <= 0.02 * exact.norm()
+
+
+@torch.inference_mode()
+def test_weights_of_seven_bits_are_nearly_as_exact() -> None:
+    linear, tokens = torch.nn.Linear(1536, 96), torch.randn(5, 1536)
+    exact = linear(tokens)
+    for steps, most in zip(integers.WEIGHT_STEPS, (0.012, 0.015), strict=True):
+        found = Int8Linear(linear, _QuantizedInput(), steps)(tokens)
+        assert (found - exact).norm() <= most * exact.norm()
+    assert 2 * 255 * integers.WEIGHT_STEPS[-1] < 2**15 <= 2 * 255 * integers.WEIGHT_STEPS[0]
+
+
+def test_a_processor_whose_sums_overflow_gets_weights_of_seven_bits() -> None:
+    code = "from rag.weights._int8 import weight_steps; print(weight_steps())"
+    here = {**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"}
+    found = subprocess.run([sys.executable, "-c", code], env=here, check=True, capture_output=True, text=True)
+    assert int(found.stdout) in (63, 127), "127 where a processor sums in 32 bits even so"
 
 
 @torch.inference_mode()
