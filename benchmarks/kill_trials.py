@@ -2,8 +2,9 @@
 
 `python benchmarks/kill_trials.py --engine ray --drivers 20 --workers 20` prints what came through each kill and ends
 with status 1 when an answer is lost, given twice or another one, or when a worker outlives its driver. The examinee
-takes its time and answers by the hash of what it reads. With Ray the drivers join a cluster that this script begins;
-`--machines 10` gives it a second machine (a Ray node of its own on this one) and takes it away with a worker on it.
+takes its time and answers by the hash of what it reads. `--writers 20` kills as many writers of exams, too, and tells
+how many prompts each will ask again. With Ray the drivers join a cluster that this script begins; `--machines 10` gives
+it a second machine (a Ray node of its own on this one) and takes it away with a worker on it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import hashlib
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -25,7 +27,8 @@ from pathlib import Path
 
 import psutil
 
-from examcore import Chunk, Exam, Likelihoods, Prompt, Question
+from exam_gen import WritingSettings, write_screened
+from examcore import Chunk, Exam, Likelihoods, Prompt, Question, ReplyStore
 from rag import Answer, AnswerStore, Sitting, build_retriever, grid_of, sit
 from rag.engines import STORE_BYTES, EngineOptions, open_engine
 
@@ -37,6 +40,8 @@ EARLY = 0.25
 """The share of drivers that are killed while they begin."""
 APART = 2.0
 """Seconds between deaths of workers, at most: three in turn before any says a word would count as the work's fault."""
+PART = 20
+"""Prompts of a transaction, at most."""
 PATIENCE = 30.0
 """Seconds until a worker has to be gone after its driver."""
 
@@ -61,6 +66,99 @@ class Slow:
         return Likelihoods(tuple(-int.from_bytes(one) / 2**28 for one in lots), (1,) * len(lots), 1)
 
 
+PARTS = ("boiler", "condenser", "governor", "flywheel", "injector", "manifold", "regulator", "separator")
+PLACES = ("Lisbon", "Trieste", "Bergen", "Odessa", "Cardiff", "Rotterdam", "Marseille", "Gdansk")
+SYLLABLES = ("ba", "do", "fi", "gu", "ke", "lo", "mi", "na")
+
+
+class Author(Slow):
+    """Asks for the place or the degrees of a sentence and finds them again.
+
+    A file has a line for each of its calls, with a dot for each prompt.
+    """
+
+    name = "author"
+
+    def __init__(self, seconds: float, told: Path) -> None:
+        super().__init__(seconds)
+        self._told = told
+
+    def generate(self, prompts: Sequence[Prompt], **_: object) -> list[str]:
+        self._tell("\n")
+        return [self._reply(prompt) for prompt in prompts]
+
+    def log_likelihoods(self, prompt: Prompt, continuations: Sequence[str]) -> Likelihoods:
+        self._tell("\n")
+        self._spend()
+        proposed = re.findall(r"Proposed answer: (.*)", prompt.user)
+        if proposed:
+            return Likelihoods((-0.1, -5.0) if proposed[-1] in _near(prompt) else (-5.0, -0.1), (1, 1), 1)
+        sums = tuple(-0.2 if one.strip() in _near(prompt) else -8.0 - len(one) / 50 for one in continuations)
+        return Likelihoods(sums, tuple(len(one.split()) for one in continuations), 1)
+
+    def _reply(self, prompt: Prompt) -> str:
+        self._spend()
+        if "Does the text answer this question?" in prompt.user:
+            return " Yes"
+        if "A person searched for something" in prompt.user:
+            return f" what do people ask of {prompt.user.splitlines()[0]}?"
+        if prompt.reply == "In plain words:":
+            return f" say, {prompt.user.rsplit('Exam question: ', 1)[1]}"
+        if "Right answer: " in prompt.user:
+            return "; ".join(_key(prompt.user.rsplit("Right answer: ", 1)[1])[::-1].replace(" ", one) for one in "xyz")
+        if '"""' in prompt.user:
+            return _key(_near(prompt))
+        if "The gap: " in prompt.user:
+            return " a statement and no question."
+        sentence = prompt.user.rsplit("Sentence: ", 1)[1].rstrip(".")
+        return f" What answer goes with: {sentence.replace(_key(sentence), 'what')}?\nAnswer: {_key(sentence)}"
+
+    def _spend(self) -> None:
+        time.sleep(self._seconds)
+        self._tell(".")
+
+    def _tell(self, mark: str) -> None:
+        with self._told.open("a") as file:
+            file.write(mark)
+
+
+def _key(text: str) -> str:
+    found = re.search(r"\d+ degrees|(?<=company in )\w+|^\w+$", text)
+    return found.group() if found else ""
+
+
+def _near(prompt: Prompt) -> str:
+    """The sentence of the prompt's passage that shares the most words with its question."""
+    passage = prompt.user.split('"""')[1] if '"""' in prompt.user else ""
+    asked = set(re.findall(r"\w+", re.findall(r"Question: (.*)", prompt.user)[-1]))
+    return max(passage.split(". "), key=lambda one: len(asked & set(re.findall(r"\w+", one))))
+
+
+def engines() -> list[Chunk]:
+    """Passages with two facts each, no two of which are worded alike."""
+    chunks = []
+    for number in range(3 * QUESTIONS):
+        part, place = PARTS[number % 8], PLACES[(number * 3 + number // 8) % 8]
+        places = [number * 6 + at for at in range(6)]
+        own = [SYLLABLES[at % 8] + SYLLABLES[at // 8 % 8] + SYLLABLES[at // 64 % 8] + "rn" for at in places]
+        text = (
+            f"The {part} of {own[0]} and {own[1]} was tested by a {own[2]} company in {place} with great care. "
+            f"During a {own[3]} trial one {own[4]} {part} reached a {own[5]} pressure of {130 + 7 * number} degrees.\n"
+        )
+        chunks.append(Chunk(f"d{number}#0", f"d{number}", text, 0, len(text), f"Engine {number}", part))
+    return chunks
+
+
+def write(path: Path, seconds: float = SECONDS) -> str:
+    """An exam, from where its replies stand to its end, and all that was dropped, in words."""
+    told = path.with_suffix(".told")
+    with ReplyStore(path) as replies:
+        settings = WritingSettings(questions=QUESTIONS)
+        written = write_screened(engines(), Author(seconds, told), settings, seed=0, replies=replies)
+    assert written.questions, "no question passed"
+    return repr((written.questions, written.dropped))
+
+
 def answer(path: Path, options: EngineOptions, seconds: float = SECONDS) -> list[Answer]:
     """One sitting, from where it stands to its end."""
     chunks = [Chunk(f"c{n}", "d", f"Number {n} is followed by {n + 1}.", 0, 9) for n in range(QUESTIONS + 4)]
@@ -77,20 +175,22 @@ def answer(path: Path, options: EngineOptions, seconds: float = SECONDS) -> list
         return [replace(one, seconds=0.0) for one in store.answers()]
 
 
-def stored(path: Path) -> int:
-    """How many answers are committed."""
+def stored(path: Path, table: str = "answers") -> int:
+    """How many answers, or replies, are committed."""
     if not path.exists():
         return 0
     with closing(sqlite3.connect(path, timeout=10)) as db:
         try:
-            return int(db.execute("SELECT count(*) FROM answers").fetchone()[0])
+            return int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
         except sqlite3.OperationalError:
             return 0
 
 
-def start(path: Path, options: EngineOptions) -> subprocess.Popen[bytes]:
-    words = [sys.executable, __file__, "--engine", options.name, "--sit", str(path)]
-    words += ["--address", options.address] if options.address else []
+def start(path: Path, options: EngineOptions | None = None) -> subprocess.Popen[bytes]:
+    """A process that sits, or without an engine writes."""
+    words = [sys.executable, __file__, *(["--write", str(path)] if options is None else ["--sit", str(path)])]
+    words += ["--engine", options.name] if options else []
+    words += ["--address", options.address] if options and options.address else []
     return subprocess.Popen(words, env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True)
 
 
@@ -144,6 +244,32 @@ def kill_drivers(folder: Path, options: EngineOptions, kills: int, lottery: rand
         assert not alive, f"workers outlived their driver: {alive}"
         print(f"driver {done}: {stored(path)} stored, workers gone in {time.monotonic() - began:.1f} s", flush=True)
     yield from finished(path, options)
+
+
+def kill_writers(folder: Path, kills: int, lottery: random.Random) -> Iterator[Path]:
+    """Kill writers at any moment after their first reply; each exam that is whole is yielded."""
+    done, number = 0, 0
+    while done < kills:
+        path = folder / f"writer-{number}.sqlite"
+        told = path.with_suffix(".told")
+        told.unlink(missing_ok=True)
+        process = start(path)
+        while not told.exists() and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(lottery.uniform(0, APART))
+        if process.poll() is not None:
+            assert process.returncode == 0, "the writer failed"
+            yield path
+            number += 1
+            continue
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        done += 1
+        kept, lost = stored(path, "replies"), len(told.read_text().rpartition("\n")[2])
+        assert lost <= PART, f"{lost} prompts are asked again"
+        print(f"writer {done}: {kept} replies stored, at most {lost} prompts to be asked again", flush=True)
+    assert start(path).wait() == 0, "the writer failed"
+    yield path
 
 
 def kill_workers(folder: Path, options: EngineOptions, kills: int, lottery: random.Random) -> Iterator[Path]:
@@ -213,14 +339,26 @@ def main() -> None:
     parser.add_argument("--drivers", type=int, default=20)
     parser.add_argument("--workers", type=int, default=20)
     parser.add_argument("--machines", type=int, default=0)
+    parser.add_argument("--writers", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sit", type=Path)
+    parser.add_argument("--write", type=Path)
     parser.add_argument("--address")
     words = parser.parse_args()
     if words.sit:
         answer(words.sit, EngineOptions(words.engine, workers=2, address=words.address))
         return
+    if words.write:
+        write(words.write)
+        return
     lottery = random.Random(words.seed)
+    if words.writers:
+        with tempfile.TemporaryDirectory() as name:
+            exam = write(Path(name) / "whole.sqlite", seconds=0.0)
+            written = list(kill_writers(Path(name), words.writers, lottery))
+            for path in written:
+                assert write(path, seconds=0.0) == exam, f"{path.name}: another exam"
+        print(f"{words.writers} writers killed in {len(written)} exams; all as undisturbed", flush=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         whole = answer(folder / "whole.sqlite", EngineOptions(), seconds=0.0)

@@ -36,12 +36,15 @@ from exam_gen.drafting._wordings import (
     KEYWORDS,
     KIND,
     TYPOS,
+    ReadWordings,
     Wording,
     Wordings,
+    answered_wordings,
+    first_wordings,
+    further_wordings,
     keywords,
     mistyped,
     spread_over,
-    wordings,
 )
 from exam_gen.language._known_languages import exam_language, reply_room
 from exam_gen.language._spans import key_span
@@ -139,6 +142,7 @@ class ExamWriter:
         self.passed: list[Draft] = []
         self.dropped: list[Dropped] = []
         self._worded: list[tuple[str | None, Draft]] = []
+        self._chosen: dict[str, Fact] = {}
         self.out_of_time = False
         self._shown = 0
         self._began, self._longest = time.monotonic(), 0.0
@@ -171,25 +175,30 @@ class ExamWriter:
         self._verified(drafts)
 
     def write(self, batch: Sequence[Fact]) -> None:
-        """Ask about each fact in the model's own way; where that failed, for what a gap in its sentence leaves out.
+        """Ask about each fact in the model's own way."""
+        self._tell("asking", f"asking about {counted(len(batch), 'fact')}")
+        self._verified(self._asked(batch))
+
+    def write_otherwise(self, batch: Sequence[Fact]) -> None:
+        """Ask about the facts where that failed for what a gap in their sentences leaves out.
 
         Last, if completions are wanted, with the sentence itself as the stem.
         """
-        self._tell("asking", f"asking about {counted(len(batch), 'fact')}")
-        drafts, found = self._asked(batch)
-        done = self._verified(drafts)
-        if len(self.passed) >= self._settings.questions or not self.has_time():
-            return
-        again = [own for fact in batch if fact.span.sentence not in done and (own := _completed(fact, found))]
+        again = [own for fact in self._open(batch) if (own := _completed(fact, self._chosen))]
         self._tell("asking otherwise", f"asking otherwise about {counted(len(again), 'fact')}")
-        done |= self._verified(self._asked_for_gaps(again))
-        again = [fact for fact in again if fact.span.sentence not in done]
+        self._verified(self._asked_for_gaps(again))
         completed = sum(one.version == COMPLETION_VERSION for one in self.passed)
         room = int(self._settings.completions * self._settings.questions) - completed
         stems = [
-            (fact, completion_stem(fact.chunk.title, fact.gapped, fact.language)) for fact in again[: max(room, 0)]
+            (fact, completion_stem(fact.chunk.title, fact.gapped, fact.language))
+            for fact in self._open(again)[: max(room, 0)]
         ]
         self._verified([Draft(fact, stem, fact.gapped, COMPLETION_VERSION) for fact, stem in stems])
+
+    def _open(self, batch: Sequence[Fact]) -> list[Fact]:
+        """The facts that no question passed about, and whose passages have not enough."""
+        done = {one.fact.span.sentence for one in self.passed}
+        return [one for one in batch if one.span.sentence not in done and not self._is_settled(one)]
 
     def finished(self) -> list[Question]:
         """The wanted number of questions, with wrong answers, positions and queries chosen over the whole exam.
@@ -233,9 +242,8 @@ class ExamWriter:
         self.out_of_time = enough and now + self._longest > self._material.until
         return not self.out_of_time
 
-    def _asked(self, batch: Sequence[Fact]) -> tuple[list[Draft], dict[str, Fact]]:
-        """The model's questions about the facts' sentences, and the facts with the keys it chose, by sentence."""
-        chosen: dict[str, Fact] = {}
+    def _asked(self, batch: Sequence[Fact]) -> list[Draft]:
+        """The model's questions about the facts' sentences; the keys that it chose are remembered."""
 
         def read(fact: Fact, raw: str) -> tuple[Fact, DraftStem]:
             sentence = fact.span.sentence
@@ -243,7 +251,7 @@ class ExamWriter:
             asked = read_question(raw, title=fact.chunk.title, sentence=sentence, code=code, source=source)
             own = replace(fact, span=key_span(sentence, asked.key, source))
             if unfit(asked.key, sentence, code) is None:
-                chosen.setdefault(sentence, own)
+                self._chosen.setdefault(sentence, own)
             return own, asked
 
         prompts = {
@@ -251,7 +259,7 @@ class ExamWriter:
         }
         topics = [exam_language(code).prompts.topic for code in dict.fromkeys(one.language for one in batch)]
         stop = ("\n\n", *(f"\n{topic.rstrip(' :：')}" for topic in topics))
-        return self._drafted(prompts, stop, QUESTION_VERSION, read), chosen
+        return self._drafted(prompts, stop, QUESTION_VERSION, read)
 
     def _asked_for_gaps(self, batch: Sequence[Fact]) -> list[Draft]:
         """The model's questions for the keys of the facts, from their sentences with a gap."""
@@ -296,18 +304,20 @@ class ExamWriter:
                     self.dropped.append(Dropped(found.reason, raw, fact.chunk.id))
         return drafts
 
-    def _verified(self, drafts: Sequence[Draft]) -> set[str]:
-        """The sentences of the drafts that passed.
+    def _verified(self, drafts: Sequence[Draft]) -> None:
+        """Find out which of the drafts pass.
 
-        Drafts are read back, their keys judged, then reworded, given wrong answers and weighed: in this order, because
-        each test reads fewer tokens for a draft that it drops than the next.
+        What needs no passage comes first: drafts are reworded and given wrong answers, then read back, their wordings
+        and keys judged, and weighed, because each test reads fewer tokens for a draft that it drops than the next. Only
+        those that pass are reworded further.
         """
         if not drafts:
-            return set()
-        ready = self._with_wrong_answers(self._reworded(self._judged(self._read_back(drafts))))
+            return
+        ready = self._with_wrong_answers(self._reworded(self._about(drafts)))
+        ready = self._judged(self._answered(self._read_back(ready)))
         self._tell("weighing answers", f"weighing the answers to {counted(len(ready), 'question')}")
         verdicts = self._verifier.verdicts([_case(one) for one in ready], [one.verdict for one in ready])
-        done = set()
+        passed: list[Draft] = []
         for asked, verdict in zip(ready, verdicts, strict=True):
             draft = asked._replace(verdict=verdict)
             if verdict.reason is None and (again := self._filters[-1](self._question(draft, draft.wrong[:3]))):
@@ -316,15 +326,17 @@ class ExamWriter:
             reason = verdict.reason
             if reason is None and not self._hides(draft.fact, verdict):
                 reason = MARKED
-            beside = sum(one.fact.chunk == draft.fact.chunk for one in self.passed)
-            if reason is None and beside >= self._settings.per_chunk and draft.version != PEOPLE_VERSION:
+            if reason is None and self._is_settled(draft.fact, passed) and draft.version != PEOPLE_VERSION:
                 reason = SETTLED
             if reason is None:
-                self.passed.append(draft)
-                done.add(draft.fact.span.sentence)
+                passed.append(draft)
             else:
                 self._worded.append((reason, draft))
-        return done
+        self.passed += self._further_reworded(passed)
+
+    def _is_settled(self, fact: Fact, passing: Sequence[Draft] = ()) -> bool:
+        """Whether as many questions about the fact's passage passed as are wanted."""
+        return sum(one.fact.chunk == fact.chunk for one in (*self.passed, *passing)) >= self._settings.per_chunk
 
     def _judged(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts whose key the passage makes right."""
@@ -339,37 +351,57 @@ class ExamWriter:
         return kept
 
     def _reworded(self, drafts: Sequence[Draft]) -> list[Draft]:
-        """The drafts with their wordings, without those that no wording but the passage's asks for."""
+        """The drafts with a first wording that a reader may find answered."""
         own = [one._replace(wordings=_as_asked(one)) for one in drafts if one.version == PEOPLE_VERSION]
         drafts = [one for one in drafts if one.version != PEOPLE_VERSION]
         self._tell("wording", f"wording {counted(len(drafts), 'question')} as people ask")
-        found = wordings(
-            [_case(one) for one in drafts],
-            self._model,
-            self._verifier.model,
-            self._material.common,
-            seed=self._seed,
-            given=[one.queries for one in drafts],
-        )
+        cases, given = [_case(one) for one in drafts], [one.queries for one in drafts]
+        found = first_wordings(cases, self._model, self._material.common, seed=self._seed, given=given)
+        return own + self._with_wordings(drafts, found)
+
+    def _answered(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts whose passage answers a wording; where it does not answer the first, others are asked for."""
+        own = [one for one in drafts if one.version == PEOPLE_VERSION]
+        drafts = [one for one in drafts if one.version != PEOPLE_VERSION]
+        self._tell("wording", f"reading the wordings of {counted(len(drafts), 'question')}")
+        return own + self._with_wordings(drafts, self._asked_of_reader(answered_wordings, drafts))
+
+    def _further_reworded(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts with all their wordings; where there is no reply, with those they have."""
+        self._tell("wording", f"wording {counted(len(drafts), 'question')} in other ways")
+        found = zip(drafts, self._asked_of_reader(further_wordings, drafts), strict=True)
+        return [one if isinstance(texts, NoReply) else one._replace(wordings=texts) for one, texts in found]
+
+    def _asked_of_reader(self, step: ReadWordings, drafts: Sequence[Draft]) -> list[Wordings | NoReply]:
+        known = [(_case(one), one.wordings) for one in drafts]
+        return step(known, self._model, self._verifier.model, self._material.common, seed=self._seed)
+
+    def _with_wordings(self, drafts: Sequence[Draft], found: Sequence[Wordings | NoReply]) -> list[Draft]:
+        """The drafts with their wordings, without those that no wording but the passage's asks for."""
+        kept = []
         for draft, texts in zip(drafts, found, strict=True):
             if isinstance(texts, NoReply):
                 self._drop(f"no reply: {texts.reason}", draft)
             elif texts.fact or draft.version == COMPLETION_VERSION:
-                own.append(draft._replace(wordings=texts))
+                kept.append(draft._replace(wordings=texts))
             else:
                 self._drop(ONE_WORDING, draft)
-        return own
+        return kept
 
-    def _read_back(self, drafts: Sequence[Draft]) -> list[Draft]:
-        """The drafts about their passage whose stem the verifier answers with the key when it reads that."""
-        asked, drafts = drafts, []
-        for one in asked:
+    def _about(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts whose stem names something that their passage is about."""
+        kept = []
+        for one in drafts:
             own = one.version in {PEOPLE_VERSION, COMPLETION_VERSION}
             crossing = one.fact.language != one.fact.chunk.language
             if own or crossing or is_about(one.stem, one.fact.chunk, self._material.common):
-                drafts.append(one)
+                kept.append(one)
             else:
                 self._drop(DETAIL, one)
+        return kept
+
+    def _read_back(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts whose stem the verifier answers with the key when it reads the passage."""
         self._tell("reading back", f"reading {counted(len(drafts), 'question')} back")
         backs = round_trip([_case(one) for one in drafts], self._verifier.model, seed=self._seed)
         kept = []
@@ -416,7 +448,7 @@ class ExamWriter:
             alike = [text for text in wrong if hint <= echoes(draft.stem, text, code)]
             full = draft._replace(wrong=tuple(alike[: self._settings.candidates]))
             if len(alike) < 3:
-                self._worded.append((strange.get(draft, TOO_FEW) if len(wrong) < 3 else ECHOES, full))
+                self._drop(strange.get(draft, TOO_FEW) if len(wrong) < 3 else ECHOES, full)
                 continue
             question = self._question(full, full.wrong[:3])
             fault = next((fault for rule in self._filters[:-1] if (fault := rule(question))), None)

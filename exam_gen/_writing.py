@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 from exam_gen._exam_writer import ExamWriter, WritingProgress
 from exam_gen._paper_writing import write_in_free_text
@@ -125,24 +125,29 @@ def _written(
     judging = LetterVerifier(second, seed) if by_letters else LikelihoodVerifier(second, settings.thresholds)
     writer = ExamWriter(model, judging, material, settings, seed, arriving(filters), tell)
     writer.add(material.people)
-    by_passage = settings.mode == "json"
-    total, what = (len(order), "passages") if by_passage else (len(material.facts), "facts")
+    steps: list[Callable[[int, int], None]]
+    if settings.mode == "json":
+        total, what, steps = len(order), "passages", [lambda start, end: writer.write_passages(order[start:end])]
+    else:
+        total, what, facts = len(material.facts), "facts", material.facts
+        # Asking otherwise gives a question for more tokens: it begins when all facts were asked about.
+        steps = [
+            lambda start, end: writer.write(facts[start:end]),
+            lambda start, end: writer.write_otherwise(facts[start:end]),
+        ]
     first = min(FIRST_BATCH, settings.batch)
-    for start, end in pairwise([0, *range(first, total, settings.batch), total]):
+    for step, (start, end) in product(steps, pairwise([0, *range(first, total, settings.batch), total])):
         report(len(writer.passed), settings.questions)
         if len(writer.passed) >= settings.questions or not writer.has_time():
             break
-        if by_passage:
-            writer.write_passages(order[start:end])
-        else:
-            writer.write(material.facts[start:end])
+        step(start, end)
     report(len(writer.passed), settings.questions)
     stopped = _stopped(len(writer.passed), settings, total, what)
     verifying = ModelUsage() if second is model else second.usage
-    steps = model.steps if second is model else usage_by_step(model.steps, second.steps)
+    costs = model.steps if second is model else usage_by_step(model.steps, second.steps)
     if over := writer.out_of_time and bool(stopped):
         stopped = f"the {settings.minutes:g} minutes for writing were over; the same command writes on"
-    return WrittenExam(writer.finished(), writer.dropped, model.usage, stopped, verifying, steps, over)
+    return WrittenExam(writer.finished(), writer.dropped, model.usage, stopped, verifying, costs, over)
 
 
 def _stopped(done: int, settings: WritingSettings, total: int, what: str) -> str:

@@ -42,7 +42,7 @@ class WritingSettings:
     mode: Literal["answer-first", "paper", "json"] = "answer-first"
     verification: Literal["likelihood", "letters"] = "likelihood"
     per_chunk: int = 2
-    batch: int = 40
+    batch: int = 20
     candidates: int = 9
     max_tokens: int = 48
     overlap: tuple[float, ...] = PEOPLE

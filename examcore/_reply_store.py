@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,6 +32,11 @@ from examcore._language_model import (
 _TABLE = """CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, value TEXT NOT NULL, prompt_tokens INTEGER NOT NULL,
     written_tokens INTEGER NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID"""
+
+
+PART = 20
+"""Prompts that a local model replies to together: more hold more memory and lose more when a run is killed, fewer take
+longer in all."""
 
 
 @dataclass(frozen=True)
@@ -137,22 +143,38 @@ class CachedLanguageModel:
     ) -> list[str | NoReply]:
         """One reply per prompt, or why there is none; with a schema, JSON of that shape where the model can do it.
 
-        A local batch that is not wholly in the store is written as a whole and kept at once, because its replies depend
-        on each other's lengths. A model elsewhere is asked for what is missing, and each reply is kept as it comes; a
-        prompt without reply is not kept and will be asked again.
+        A local batch is written in equal parts of at most `PART`; one that is not wholly in the store is written as a
+        whole and kept at once, because its replies depend on each other's lengths. A model elsewhere is asked for what
+        is missing, and each reply is kept as it comes; a prompt without reply is not kept and will be asked again.
         """
         asked: dict[str, Any] = {"temperature": 0.0, "seed": 0, **options}
         stop = list(asked.pop("stop", ()))
         named = {**asked, "stop": stop, **({} if schema is None else {"schema": schema})}
         keys = [_key("text", self._identity, prompt, named) for prompt in prompts]
-        missing = self._missing(keys)
-        if not missing:
-            return self._read(keys, (), {}, json.loads)
         model = self._model
         if isinstance(model, RemoteLanguageModel):
+            missing = self._missing(keys)
             arrivals = model.replies([prompts[place] for place in missing], stop=stop, schema=schema, **asked)
-            lost = self._keep_each(arrivals, [keys[place] for place in missing])
+            lost = self._keep_each(arrivals, [keys[place] for place in missing]) if missing else {}
             return self._read(keys, missing, lost, json.loads)
+        size = math.ceil(len(prompts) / math.ceil(len(prompts) / PART)) if prompts else 1
+        found = list[str | NoReply]()
+        for at in range(0, len(prompts), size):
+            found += self._written(prompts[at : at + size], keys[at : at + size], stop, schema, asked)
+        return found
+
+    def _written(
+        self,
+        prompts: Sequence[Prompt],
+        keys: Sequence[str],
+        stop: Sequence[str],
+        schema: Schema | None,
+        asked: Mapping[str, Any],
+    ) -> list[str | NoReply]:
+        """The replies of a model here, from the store if it has all of them, else written together and kept."""
+        model = self._model
+        if not self._missing(keys):
+            return self._read(keys, (), {}, json.loads)
         start, before = time.perf_counter(), self._tokens_read
         if schema is not None and isinstance(model, WritesJson):
             texts = model.generate_json(prompts, schema, **asked)

@@ -18,7 +18,8 @@ PACKAGES = (
 """What a run needs and its record names."""
 LOCAL = "pip install 'ragexam[local]'"
 MEMORY_GB = 6.0
-"""The quickstart peaked at 4.4 GB (RESULTS.md); without 8-bit integers its writer alone takes 3.3 to 7."""
+"""Writing the quickstart peaked at 3.7 GB, at 3.9 with AVX2 alone (RESULTS.md); without 8-bit integers its writer alone
+takes 3.3 to 7."""
 DISK_GB = 5.0
 """The models of the quickstart take 3.3 GB, a run and its caches some hundred MB."""
 

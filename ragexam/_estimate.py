@@ -30,10 +30,10 @@ from ragexam._config import Config
 from ragexam._corpus_table import CHARACTERS_PER_TOKEN, cut_corpus
 
 FACTS_PER_SURVIVOR = 6.5
-"""Facts tried for one survivor: 170 facts of the Python reference gave 26 (RESULTS.md, The quickstart)."""
-DRAFTS_PER_FACT, CHECKS_PER_FACT, WRONG_PER_FACT = 4.8, 4.3, 0.9
-"""Requests that write a fact's questions and wordings, that verify these, and that write wrong answers: 1,704 in all
-for those 170 facts."""
+"""Facts tried for one survivor: 50 facts of the Python reference gave 8 (RESULTS.md, The quickstart)."""
+DRAFTS_PER_FACT, CHECKS_PER_FACT, WRONG_PER_FACT = 3.1, 2.3, 0.8
+"""Requests that write a fact's questions and wordings, that verify these, and that write wrong answers: 306 in all for
+those 50 facts."""
 WEIGHED = 0.4
 """Share of the choices that a check weighs on average: half of the checks read a question back and weigh none."""
 STEM_TOKENS, CHOICE_TOKENS, TEMPLATE_TOKENS = 22, 4, 15

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -44,6 +44,8 @@ PEOPLE = (0.3, 0.45, 0.55, 0.6, 0.67, 0.75, 0.8, 0.9, 1.0, 1.0)
 search queries, forum titles and conversations, whose means lie between .5 and .8 (`docs/exam-writing.md`)."""
 TEMPERATURES = (0.0, 0.8, 0.8)
 """One wording as likely as can be, two drawn."""
+TRIES = len(TEMPERATURES) + 1
+"""Requests for wordings: the last is for those of the whole passage."""
 SEARCHED_TEMPERATURE = 0.8
 """At which a question about the whole passage is drawn, and reworded."""
 YES_TOKENS = 2
@@ -65,41 +67,116 @@ class Wording(NamedTuple):
 
 
 class Wordings(NamedTuple):
-    """What people may ask: for the `fact` that a question is about, and for what its whole `passage` tells."""
+    """What people may ask: for the `fact` that a question is about, and for what its whole `passage` tells.
+
+    `tried` of `TRIES` requests for them were made.
+    """
 
     fact: tuple[Wording, ...] = ()
     passage: tuple[Wording, ...] = ()
+    tried: int = 0
 
 
-def wordings(
+def first_wordings(
     asked: Sequence[VerificationCase],
     writer: CachedLanguageModel,
-    reader: CachedLanguageModel,
     common: frozenset[str],
     *,
     seed: int,
     given: Sequence[Sequence[str]] = (),
 ) -> list[Wordings | NoReply]:
-    """The wordings of each question that hold: a reader says that the passage answers them.
+    """A wording without a fault of each question, or all such that are `given`: no passage is read for them.
 
-    The writer is asked for them, but for those of questions that have some `given`. A question for which the writer
-    gave no reply at all has none.
+    The writer is asked until there is one. A question for which it gave no reply at all has none.
     """
-    drafts = [_Candidates(case, common) for case in asked]
+    drafts = [_Candidates(case, common, Wordings()) for case in asked]
     for one, texts in zip(drafts, given, strict=False):
         one.add(texts)
-    wanting = [one for place, one in enumerate(drafts) if not (given and given[place])]
-    for number, temperature in enumerate(TEMPERATURES):
-        prompts = [wording_prompt(one.case.stem, one.case.language) for one in wanting]
-        for one, text in _written(writer, prompts, wanting, seed + number, temperature):
-            one.add([text])
+        one.tried = TRIES if texts else 0
+    _reword([one for one in drafts if not one.tried], writer, seed, until_one=True)
+    return [one.wordings() for one in drafts]
+
+
+class ReadWordings(Protocol):
+    """A step in which a reader finds out which of the questions' `known` wordings, and of others, hold."""
+
+    def __call__(
+        self,
+        known: Sequence[tuple[VerificationCase, Wordings]],
+        writer: CachedLanguageModel,
+        reader: CachedLanguageModel,
+        common: frozenset[str],
+        *,
+        seed: int,
+    ) -> list[Wordings | NoReply]:
+        """One result per question."""
+
+
+def answered_wordings(
+    known: Sequence[tuple[VerificationCase, Wordings]],
+    writer: CachedLanguageModel,
+    reader: CachedLanguageModel,
+    common: frozenset[str],
+    *,
+    seed: int,
+) -> list[Wordings | NoReply]:
+    """The wordings of each question that hold: a reader says that the passage answers them.
+
+    Where none does, the writer is asked for others.
+    """
+    drafts = [_Candidates(case, common, wordings) for case, wordings in known]
+    _read(drafts, reader, seed)
+    _complete([one for one in drafts if not one.texts], writer, reader, seed)
+    return [one.wordings() for one in drafts]
+
+
+def further_wordings(
+    known: Sequence[tuple[VerificationCase, Wordings]],
+    writer: CachedLanguageModel,
+    reader: CachedLanguageModel,
+    common: frozenset[str],
+    *,
+    seed: int,
+) -> list[Wordings | NoReply]:
+    """The wordings of each question, all of which hold, and the others that do."""
+    drafts = [_Candidates(case, common, wordings) for case, wordings in known]
+    for one in drafts:
+        one.held = set(one.texts)
+    _complete(drafts, writer, reader, seed)
+    return [one.wordings() for one in drafts]
+
+
+def _complete(
+    drafts: Sequence[_Candidates], writer: CachedLanguageModel, reader: CachedLanguageModel, seed: int
+) -> None:
+    """Ask for the wordings that are left, and for those of the whole passage; leave what holds."""
+    wanting = [one for one in drafts if one.tried < TRIES]
+    _reword(wanting, writer, seed)
     prompts = [search_prompt(one.case.title, one.case.passage, one.case.language) for one in wanting]
     searched = _written(writer, prompts, wanting, seed, SEARCHED_TEMPERATURE)
     prompts = [wording_prompt(text, one.case.language) for one, text in searched]
     again = _written(writer, prompts, [one for one, _ in searched], seed, SEARCHED_TEMPERATURE)
     for one, text in [*searched, *again]:
         one.add([text], of_passage=True)
-    cases = [(one, text) for one in drafts for text in one.texts]
+    for one in wanting:
+        one.tried = TRIES
+    _read(wanting, reader, seed)
+
+
+def _reword(wanting: Sequence[_Candidates], writer: CachedLanguageModel, seed: int, *, until_one: bool = False) -> None:
+    """Ask for wordings of the facts at the temperatures that are left, or until there is one."""
+    for number, temperature in enumerate(TEMPERATURES):
+        now = [one for one in wanting if one.tried <= number and not (until_one and one.texts)]
+        prompts = [wording_prompt(one.case.stem, one.case.language) for one in now]
+        for one, text in _written(writer, prompts, now, seed + number, temperature):
+            one.add([text])
+        for one in now:
+            one.tried = number + 1
+
+
+def _read(drafts: Sequence[_Candidates], reader: CachedLanguageModel, seed: int) -> None:
+    """Leave the texts that the passages answer."""
+    cases = [(one, text) for one in drafts for text in one.texts if text not in one.held]
     asking = [(one.case, text) for one, text in cases]
     prompts = [answerable_prompt(case.title, case.passage, text, case.language) for case, text in asking]
     replies = reader.replies(prompts, max_tokens=YES_TOKENS, stop=("\n",), seed=seed)
@@ -108,7 +185,6 @@ def wordings(
             one.silent = said
         if isinstance(said, NoReply) or not said.strip().lower().startswith(_yes(one)):
             del one.texts[text]
-    return [one.wordings() for one in drafts]
 
 
 def _yes(asked: _Candidates) -> str:
@@ -117,13 +193,16 @@ def _yes(asked: _Candidates) -> str:
 
 
 class _Candidates:
-    """The wordings of a question that were proposed and may hold, and whether each is of the whole passage."""
+    """The wordings of a question that were proposed and may hold, and whether each is of the whole passage.
 
-    def __init__(self, case: VerificationCase, common: frozenset[str]) -> None:
-        self.case = case
-        self.texts: dict[str, bool] = {}
+    Those `held` need not be read again.
+    """
+
+    def __init__(self, case: VerificationCase, common: frozenset[str], known: Wordings) -> None:
+        self.case, self.tried, self._common = case, known.tried, common
+        self.texts = {one.text: False for one in known.fact} | {one.text: True for one in known.passage}
+        self.held: set[str] = set()
         self.silent: NoReply | None = None
-        self._common = common
 
     def add(self, texts: Sequence[str], *, of_passage: bool = False) -> None:
         """Propose texts; those with a fault, and those that are there, are left out."""
@@ -140,8 +219,8 @@ class _Candidates:
         ]
         fact = tuple(one for one, of_passage in found if not of_passage)
         if not fact:
-            return self.silent or Wordings()
-        return Wordings(fact, tuple(one for one, of_passage in found if of_passage))
+            return self.silent or Wordings(tried=self.tried)
+        return Wordings(fact, tuple(one for one, of_passage in found if of_passage), self.tried)
 
 
 def _written(

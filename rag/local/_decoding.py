@@ -168,15 +168,18 @@ class BatchWriter:
     def _finish(self, rows: Sequence[PromptTokens]) -> tuple[DynamicCache, torch.Tensor, torch.Tensor]:
         """Read some prompts to their end; returns the cache, the mask of real tokens in it, and the next logits."""
         partial = [self._prefixes.begin(*row) for row in rows]
-        ends = [len(one.left) for one in partial]
+        lefts = [one.left for one in partial]
+        ends = list(map(len, lefts))
         starts = [len(row.ids) - left for row, left in zip(rows, ends, strict=True)]
         device = self._model.device
+        stacked = _stacked([one.cache for one in partial], max(starts))
+        del partial  # whose keys and values are there a second time now
         real = torch.cat([_right_aligned(starts, device), _right_aligned(ends, device)], dim=1)
         output = self._model(
-            input_ids=torch.tensor([[*[0] * (max(ends) - len(one.left)), *one.left] for one in partial], device=device),
+            input_ids=torch.tensor([[*[0] * (max(ends) - len(left)), *left] for left in lefts], device=device),
             attention_mask=real.long(),
             position_ids=(real.cumsum(-1) - 1).clamp(min=0)[:, max(starts) :],
-            past_key_values=_stacked([one.cache for one in partial], max(starts)),
+            past_key_values=stacked,
             use_cache=True,
             **self._prefixes.last_only,
         )

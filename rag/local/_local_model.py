@@ -305,7 +305,7 @@ class LocalModel:
 
 
 def give_memory_back() -> None:
-    """Return what a batch took and freed to the system: glibc keeps it in pieces, which grow to gigabytes."""
+    """Return freed memory to the system: glibc keeps what a batch took in pieces, which grow to gigabytes."""
     with contextlib.suppress(OSError, AttributeError, TypeError):  # other allocators cannot be told
         ctypes.CDLL(None).malloc_trim(0)
 

@@ -145,13 +145,16 @@ class PrefixCache:
         """Encode a prompt of at least one token, starting from the longest known run of blocks."""
         if not ids:
             raise ValueError("prompt: no tokens; wanted at least one")
-        cache, logits = self._read(split_into_blocks(ids, cut, self._block), ending=True)
+        parts = split_into_blocks(ids, cut, self._block)
+        # What is a prompt's own no other prompt will ask for: keeping it would drive out passages.
+        shared = -(-cut // self._block) or len(parts)
+        cache, logits = self._read(parts, shared, ending=True)
         return EncodedPrompt(cache, logits.float())
 
     def begin(self, ids: Sequence[int], cut: int = 0) -> PartialPrompt:
         """Encode the blocks that other prompts may share; leave the rest, at least one token."""
         *shared, left = split_into_blocks(ids, cut, self._block)
-        return PartialPrompt(self._read(shared, ending=False)[0] if shared else None, left)
+        return PartialPrompt(self._read(shared, len(shared), ending=False)[0] if shared else None, left)
 
     def left(self, ids: Sequence[int], cut: int = 0) -> int:
         """How many tokens `begin` leaves."""
@@ -161,8 +164,9 @@ class PrefixCache:
         """Forget the prompts and free their memory."""
         self.blocks.clear()
 
-    def _read(self, parts: Sequence[tuple[int, ...]], *, ending: bool) -> tuple[Any, Any]:
-        """The cache after the parts; with `ending` also the logits after the last token."""
+    def _read(self, parts: Sequence[tuple[int, ...]], kept: int, *, ending: bool) -> tuple[Any, Any]:
+        """The cache after the parts, the first `kept` of which are kept; with `ending` also the logits after the last
+        token."""
         path = self._known(parts, ending)
         cache: Any = self._join(path) if path else None
         logits = path[-1].logits if path else None
@@ -171,7 +175,7 @@ class PrefixCache:
             if shareable(cache):
                 self._template = self._template or _emptied(cache)
                 path.append(self._new(parts[index], path, cache, logits))
-        self.blocks.remember(path)
+        self.blocks.remember(path[:kept])
         return cache, logits
 
     def _known(self, parts: Sequence[tuple[int, ...]], ending: bool) -> list[Block]:

@@ -12,9 +12,9 @@ import torch
 
 from examcore import first_error_line
 from rag.local._gguf_unpacking import PART_BYTES, unpack_gguf
-from rag.local._local_model import LocalModel
+from rag.local._local_model import LocalModel, give_memory_back
 from rag.weights._embedded import cache_folder, scratch_folder
-from rag.weights._int8 import to_int8
+from rag.weights._int8 import STEPS, to_int8, weight_steps
 from rag.weights._placement import QUANTIZED, W8A8, Placement, quantization_method
 from rag.weights._sources import WeightSource, hub_offline, quiet_libraries, tokenizer_of, with_working_template
 
@@ -31,12 +31,14 @@ def load_local_model(
         torch.set_num_threads(threads)
     with quiet_libraries():
         model, tokenizer = _unpacked(source, placement, chat) if source.gguf else _pretrained(source, placement, chat)
+    give_memory_back()
     packed = placement.quantized or quantization_method(model.config)
     settings = {
         "dtype": str(placement.dtype).removeprefix("torch."),
         "device": placement.device.type,
         # Stored with answers: keys that a release added later are left out at their defaults.
         **({"quantized": packed} if packed else {}),
+        **({"weight_steps": weight_steps()} if packed == W8A8 and weight_steps() != STEPS else {}),
         **({} if chat else {"chat": False}),
     }
     return LocalModel(model, tokenizer, name=name, settings=settings)
@@ -60,7 +62,7 @@ def _pretrained(source: WeightSource, placement: Placement, chat: bool) -> tuple
 
 
 def _placed(model: Any, placement: Placement) -> Any:
-    return to_int8(model).to(placement.dtype) if placement.quantized == W8A8 else model.to(placement.device)
+    return to_int8(model, placement.dtype) if placement.quantized == W8A8 else model.to(placement.device)
 
 
 def _unpacked(source: WeightSource, placement: Placement, chat: bool) -> tuple[Any, Any]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from exam_gen.drafting._subjects import common_stems, is_about
 from exam_gen.drafting._verification import VerificationCase
 from exam_gen.drafting._wordings import (
+    TRIES,
     Wording,
     Wordings,
+    answered_wordings,
     fault,
+    first_wordings,
+    further_wordings,
     keywords,
     mistyped,
     read_wording,
     spread_over,
-    wordings,
 )
 from examcore import CachedLanguageModel, Chunk, NoReply, Prompt, ReplyStore
 from tests.exam_gen.test_verification_letters import Silent
@@ -104,30 +109,73 @@ class Rewriter(ScriptedModel):
         return " No" if "who is with" in prompt.user else " Yes"
 
 
+def steps(
+    writer: CachedLanguageModel, reader: CachedLanguageModel, given: Sequence[Sequence[str]] = ()
+) -> list[Wordings | NoReply]:
+    """The first, the answered and the further wordings of the case, up to a step that has none."""
+    found = first_wordings([CASE], writer, COMMON, seed=0, given=given)
+    for step in (answered_wordings, further_wordings):
+        if isinstance(found[-1], Wordings) and found[-1].fact:
+            found += step([(CASE, found[-1])], writer, reader, COMMON, seed=0)
+    return found
+
+
+OF_PASSAGE = (Wording("how does the port of Oslo work?", 2 / 3), Wording("what do people do at Oslo's docks?", 1 / 4))
+HELD, STRAY = Wording("when do pilots of Oslo sail?", 2 / 3), Wording("who is with the pilots of Oslo?", 1.0)
+
+
 def test_a_wording_holds_where_a_reader_says_that_the_passage_answers_it() -> None:
+    class Rewording(Rewriter):
+        def reply_to(self, prompt: Prompt) -> str:
+            fresh = prompt.user.endswith(f"Exam question: {CASE.stem}")
+            return f" {HELD.text}" if fresh and len(self.batches) == 1 else super().reply_to(prompt)
+
+    with ReplyStore(":memory:") as store:
+        model = CachedLanguageModel(Rewording(), store)
+        first, answered, further = steps(model, model)
+    assert first == answered == Wordings((HELD,), (), 1)
+    assert further == Wordings((HELD,), OF_PASSAGE, TRIES)
+
+
+def test_others_are_asked_for_where_the_first_wording_is_not_answered() -> None:
     with ReplyStore(":memory:") as store:
         model = CachedLanguageModel(Rewriter(), store)
-        (found,) = wordings([CASE], model, model, COMMON, seed=0)
-    assert found == Wordings(
-        (Wording("when do pilots of Oslo sail?", 2 / 3),),
-        (Wording("how does the port of Oslo work?", 2 / 3), Wording("what do people do at Oslo's docks?", 1 / 4)),
-    )
+        first, answered, further = steps(model, model)
+    assert first == Wordings((STRAY,), (), 1)
+    assert answered == further == Wordings((HELD,), OF_PASSAGE, TRIES)
+
+
+def test_others_are_asked_for_where_the_first_wording_has_a_fault() -> None:
+    class Faulty(Rewriter):
+        def reply_to(self, prompt: Prompt) -> str:
+            return " does it sail?" if len(self.batches) == 1 else f" {HELD.text}"
+
+    with ReplyStore(":memory:") as store:
+        model = CachedLanguageModel(Faulty(), store)
+        assert first_wordings([CASE], model, COMMON, seed=0) == [Wordings((HELD,), (), 2)]
+
+
+def test_no_passage_is_read_for_a_first_wording() -> None:
+    with ReplyStore(":memory:") as store:
+        model = Rewriter()
+        first_wordings([CASE], CachedLanguageModel(model, store), COMMON, seed=0)
+    assert [PASSAGE in prompt.user for batch in model.batches for prompt in batch] == [False]
 
 
 def test_a_question_that_has_wordings_is_not_asked_for_others() -> None:
     with ReplyStore(":memory:") as store:
         model = CachedLanguageModel(Rewriter(), store)
         given = ["when do the pilots of Oslo go?", "when does the Oslo boat of the passage leave?"]
-        (found,) = wordings([CASE], model, model, COMMON, seed=0, given=[given])
-    assert found == Wordings((Wording("when do the pilots of Oslo go?", 1.0),))
+        found = steps(model, model, [given])
+    assert found == [Wordings((Wording("when do the pilots of Oslo go?", 1.0),), (), TRIES)] * 3
 
 
 def test_no_reply_is_told_from_no_wording() -> None:
     with ReplyStore(":memory:") as store:
         silent, dull = CachedLanguageModel(Silent([], []), store), CachedLanguageModel(ScriptedModel("what?"), store)
-        assert wordings([CASE], silent, dull, COMMON, seed=0) == [NoReply("status 500, 3 attempts")]
-        assert wordings([CASE], dull, dull, COMMON, seed=0) == [Wordings()]
-        assert wordings([], dull, dull, COMMON, seed=0) == []
+        assert steps(silent, dull) == [NoReply("status 500, 3 attempts")]
+        assert steps(dull, dull) == [Wordings(tried=TRIES - 1)]
+        assert first_wordings([], dull, COMMON, seed=0) == []
 
 
 def test_first_wordings_have_the_overlaps_of_the_target_as_nearly_as_can_be() -> None:

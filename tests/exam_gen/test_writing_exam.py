@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from exam_gen import WritingSettings, WrittenExam, exam_statistics, write_screened
-from exam_gen._exam_writer import ECHOES, SETTLED, TOO_FEW
+from exam_gen._exam_writer import SETTLED, TOO_FEW
 from exam_gen._prompts import COMPLETION_VERSION, PAPER_VERSION, QUESTION_VERSION
-from exam_gen.drafting._verification import AMBIGUOUS, LikelihoodVerifier, Thresholds, VerificationCase
+from exam_gen.drafting._verification import AMBIGUOUS, KNOWN, LikelihoodVerifier, Thresholds, VerificationCase
 from exam_gen.rules import rule_of
 from exam_gen.rules._rule import BEYOND
 from examcore import CachedLanguageModel, Chunk, Exam, Likelihoods, Prompt, ReplyStore
@@ -217,12 +217,23 @@ def _rows(path: Path) -> int:
 
 
 def test_a_stem_that_failed_is_replaced_by_a_completion_up_to_a_share():
-    written = write(Scribe(bad="company"), completions=0.25)
+    written = write(Scribe(bad="company"), completions=0.1, questions=30)
     versions = [question.metadata["prompt"] for question in written.questions]
     assert versions.count(COMPLETION_VERSION) == 3
-    assert versions.count(QUESTION_VERSION) == 9
+    assert versions.count(QUESTION_VERSION) == len(versions) - 3 > 9
     assert any(one.reason == "stem is not a question" for one in written.dropped)
     assert COMPLETION_VERSION not in [q.metadata["prompt"] for q in write(Scribe(bad="a"), completions=0).questions]
+
+
+def test_facts_are_asked_about_otherwise_only_when_all_were_asked_about():
+    def asked(questions):
+        model = Scribe(bad="company")
+        write(model, questions=questions)
+        return [gap_of(batch[0]) is not None for batch in model.batches if batch[0].user.startswith("Topic:")]
+
+    assert not any(asked(12))
+    assert sorted(asked(40)) == asked(40)
+    assert any(asked(40))
 
 
 def test_every_loss_names_its_chunk_and_its_reason():
@@ -259,26 +270,41 @@ def test_progress_ends_at_the_wanted_number():
     assert "?" in told[0].newest
 
 
-class Poor(Scribe):
-    """Knows no wrong answers where the key is a place, and the corpus has none but one company's."""
+class Unsure(Scribe):
+    """Finds every answer about a governor as likely as the key."""
 
-    def _wrong(self, key: str) -> str:
-        return "none"
+    def log_likelihoods(self, prompt, continuations):
+        if "governor" in prompt.user and tuple(continuations) != (" Yes", " No"):
+            return Likelihoods((-0.2,) * len(continuations), (1,) * len(continuations), 5)
+        return super().log_likelihoods(prompt, continuations)
 
 
 def test_what_fails_by_its_choices_alone_keeps_a_query():
-    few = [replace(one, text=one.text.split("\n")[0]) for one in corpus(3)]
-    written = write(Poor(), chunks=few, questions=12)
+    written = write(Unsure(), questions=30)
     lost = [one.question for one in written.dropped if one.question is not None and one.question.queries]
     assert lost
-    assert {one.reason for one in written.dropped if one.question in lost} <= {TOO_FEW, AMBIGUOUS, ECHOES}
+    assert {one.reason for one in written.dropped if one.question in lost} <= {KNOWN, AMBIGUOUS}
     told = [one.metadata["evidence"] for one in (*written.questions, *lost)]
     assert len(told) == len(set(told))
-    for one in (*written.questions, *lost):
+    for one in written.questions:
         asked = [query for query in one.queries if query.kind == "question"]
         assert 1 <= len(asked) <= 2, "one about the fact, one about the passage"
         kinds = ["question", "keywords", "typos"]
         assert [query.kind for query in one.queries] == [kind for kind in kinds for _ in asked]
+    for one in lost:
+        assert [query.kind for query in one.queries] == ["question", "keywords", "typos"], "one about the fact"
+
+
+def test_few_wrong_answers_drop_a_question_before_its_passage_is_read():
+    class Poor(Scribe):
+        def _wrong(self, key: str) -> str:
+            return "none"
+
+    few = [replace(one, text=one.text.split("\n")[0]) for one in corpus(3)]
+    model = Poor()
+    written = write(model, chunks=few)
+    assert {one.reason for one in written.dropped} >= {TOO_FEW}
+    assert not any('"""' in prompt.user for prompt in model.asked)
 
 
 def test_what_the_model_gets_wrong_tests_no_retrieval():
@@ -373,16 +399,19 @@ def test_a_wrong_answer_that_makes_a_completed_statement_unlikely_is_left_out(st
     assert [option.text for option in verdict.options] == kept
 
 
-def test_a_question_that_is_read_to_another_answer_is_dropped_before_wrong_answers_are_sought():
+def test_a_question_that_is_read_to_another_answer_is_dropped_before_anything_is_weighed():
     class Stray(Scribe):
         def reply_to(self, prompt):
             return "nothing of the kind" if '"""' in prompt.user else super().reply_to(prompt)
+
+        def log_likelihoods(self, prompt, continuations):
+            raise AssertionError("nothing is judged or weighed")
 
     written = write(Stray())
     assert written.questions == []
     astray = [one.question for one in written.dropped if one.reason == "the passage is read to another answer"]
     assert {(one.metadata["read_back"], one.metadata["agreement"]) for one in astray} == {("nothing of the kind", 0.0)}
-    assert all(len(one.choices) == 1 for one in astray)
+    assert not any(one.queries for one in astray)
 
 
 def test_an_empty_corpus_yields_an_empty_exam():

@@ -1,6 +1,7 @@
 import pytest
 
 from examcore import Arrival, CachedLanguageModel, ModelUsage, NoReply, Prompt, ReplyStore, StoredReply, usage_by_step
+from examcore._reply_store import PART
 from tests.scripted_model import ScriptedModel
 
 
@@ -41,6 +42,27 @@ def test_a_batch_that_is_not_whole_in_the_store_is_written_as_a_whole():
         assert model.batches[-1] == ["one", "two"]
         assert texts == ["one 1 0", "two 2 0"]
         assert cached.generate([Prompt("one"), Prompt("two")], max_tokens=5) == texts
+
+
+def test_a_large_batch_is_written_and_kept_in_equal_parts():
+    class Killed(Echo):
+        def generate(self, prompts, **options):
+            if self.batches and prompts[0].user == "14":
+                raise KeyboardInterrupt
+            return super().generate(prompts, **options)
+
+    prompts = [Prompt(str(place)) for place in range(41)]
+    assert len(prompts) > 2 * PART
+    with ReplyStore(":memory:") as store:
+        model = Killed()
+        with pytest.raises(KeyboardInterrupt):
+            CachedLanguageModel(model, store).generate(prompts, max_tokens=5)
+        assert len(store) == 14
+        again = Echo()
+        texts = CachedLanguageModel(again, store).generate(prompts, max_tokens=5)
+        assert [len(one) for one in again.batches] == [14, 13]
+        with ReplyStore(":memory:") as other:
+            assert CachedLanguageModel(Echo(), other).generate(prompts, max_tokens=5) == texts
 
 
 def test_a_reply_that_no_file_can_hold_is_lost_and_the_others_are_kept():

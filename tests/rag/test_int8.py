@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import torch
 
 from examcore import Prompt
 from rag import load_model
+from rag.weights import _int8 as integers
 from rag.weights import _placement as placements
 from rag.weights._int8 import MAX_GROUP, Int8Linear, _QuantizedInput, computes_int8, to_int8
 from rag.weights._placement import LARGE_PACKED, W8A8, resolve_placement
@@ -35,6 +39,23 @@ def test_a_product_is_within_two_percent_of_the_exact_one(inputs: int, bias: boo
     tokens = torch.randn(2, 5, inputs)
     exact = linear(tokens)
     assert (quantized(linear)(tokens) - exact).norm() <= 0.02 * exact.norm()
+
+
+@torch.inference_mode()
+def test_weights_of_seven_bits_are_nearly_as_exact() -> None:
+    linear, tokens = torch.nn.Linear(1536, 96), torch.randn(5, 1536)
+    exact = linear(tokens)
+    for steps, most in zip(integers.WEIGHT_STEPS, (0.012, 0.015), strict=True):
+        found = Int8Linear(linear, _QuantizedInput(), steps)(tokens)
+        assert (found - exact).norm() <= most * exact.norm()
+    assert 2 * 255 * integers.WEIGHT_STEPS[-1] < 2**15 <= 2 * 255 * integers.WEIGHT_STEPS[0]
+
+
+def test_a_processor_whose_sums_overflow_gets_weights_of_seven_bits() -> None:
+    code = "from rag.weights._int8 import weight_steps; print(weight_steps())"
+    here = {**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"}
+    found = subprocess.run([sys.executable, "-c", code], env=here, check=True, capture_output=True, text=True)
+    assert int(found.stdout) in (63, 127), "127 where a processor sums in 32 bits even so"
 
 
 @torch.inference_mode()
@@ -68,11 +89,29 @@ def test_the_dtype_of_the_input_is_given_back(dtype: torch.dtype) -> None:
 
 @torch.inference_mode()
 def test_an_input_that_changed_is_quantised_anew() -> None:
-    model = to_int8(torch.nn.ModuleDict({"query": torch.nn.Linear(64, 8), "key": torch.nn.Linear(64, 8)}))
+    layers = {"query": torch.nn.Linear(64, 8), "key": torch.nn.Linear(64, 8)}
+    model = to_int8(torch.nn.ModuleDict(layers), torch.float32)
     first, second = torch.randn(1, 64), torch.randn(1, 64)
     alone = model["key"](second)
     model["query"](first)
     assert torch.equal(model["key"](second), alone)
+
+
+@torch.inference_mode()
+def test_an_embedding_keeps_the_numbers_and_the_dtype_of_its_file() -> None:
+    embedding = torch.nn.Embedding(9, 8).to(torch.bfloat16)
+    exact = embedding.weight.detach().float()
+    model = to_int8(torch.nn.ModuleDict({"embedding": embedding, "head": torch.nn.Linear(8, 9)}), torch.float32)
+    assert torch.equal(model["embedding"](torch.arange(9)), exact)
+    assert model["embedding"]._rows.dtype == torch.bfloat16
+
+
+@torch.inference_mode()
+def test_weights_are_rounded_slice_by_slice_to_the_same_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    linear, tokens = torch.nn.Linear(64, 70), torch.randn(3, 64)
+    whole = quantized(linear)(tokens)
+    monkeypatch.setattr(integers, "SLICE", 32)
+    assert torch.equal(quantized(linear)(tokens), whole)
 
 
 def test_a_model_in_integers_is_near_the_whole_one(tiny_folder: Callable[..., Path]) -> None:

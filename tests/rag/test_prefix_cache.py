@@ -79,6 +79,14 @@ def test_only_what_no_earlier_prompt_began_with_is_read(network: Any) -> None:
 
 
 @torch.inference_mode()
+def test_what_is_a_prompts_own_is_not_kept(network: Any) -> None:
+    prefixes, shared = PrefixCache(network, block=16), PrefixCache(network, block=16)
+    prefixes.encode(LONG, 70)
+    shared.begin((*LONG[:70], 7), 70)
+    assert prefixes.size == shared.size > 0
+
+
+@torch.inference_mode()
 def test_bytes_are_counted_once_and_the_longest_unused_go_first(network: Any) -> None:
     full = PrefixCache(network, block=16)
     full.encode(OTHER)

@@ -104,8 +104,8 @@ def test_the_time_at_the_speed_of_two_such_cores_is_what_the_quickstart_took() -
     model = settings.grid.grid.llms[0]
     works = [*write_work(settings, chunks, machine), sit_work(model, "likelihood", settings, chunks, machine)]
     seconds = sum(one.seconds for one in works)
-    # RESULTS.md: the exam and its answers.
-    assert seconds == pytest.approx(1313 + 62, rel=0.3)
+    # RESULTS.md: the exam and its answers, and the share of that exam's processor time that the present writer takes.
+    assert seconds == pytest.approx(0.77 * 1313 + 62, rel=0.3)
 
 
 def test_the_speed_of_the_machine_is_measured() -> None:
