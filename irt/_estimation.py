@@ -296,7 +296,7 @@ def _fitted(
 
 
 def _estimator(problem: Problem, design: Design, settings: FitSettings) -> Estimator:
-    """That of the method; `map` and `laplace` of ratings or with effects of levels on items are expectation propagation."""
+    """That of the method, but for ratings and effects of levels on items by `map` or `laplace` propagation."""
     if settings.method in ("map", "laplace") and (design.item_facets or problem.ratings is not None):
         from irt.fitting._crossed_propagation import find_crossed  # loads numba
 
