@@ -37,6 +37,8 @@ def texts(sentence: str, kind: str) -> list[str]:
         ("max_size", "code:snake"),
         ("yield", "code:word"),
         ("not x", "code:expression"),
+        ("(key, value)", "code:expression"),
+        ("-(x+1)", "code:expression"),
     ],
 )
 def test_code_has_a_kind(text, kind):
@@ -238,6 +240,8 @@ def test_a_key_echoes_a_stem_that_holds_parts_of_its_words():
     assert echoes("Which header shows the replication of a harbour?", "x-port-replicationStatus") == {"repli"}
     assert echoes("Which permission switches acceleration on?", "PutAccelerateConfiguration") == {"accel"}
     assert echoes("Which board of the port met?", "pilots") == set()
+    assert echoes("Which method is called for the modulo operation?", "__mod__()") == {"mod"}
+    assert echoes("Which settings does the modest tree have?", "set of old oaks") == set()
 
 
 @pytest.mark.parametrize(
