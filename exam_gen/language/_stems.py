@@ -70,6 +70,8 @@ def read_stem(raw: str, key: str, *, title: str, sentence: str, code: str = ENGL
     said = f"{stem} {key}"
     if reason is None and not crossing and language.negation.search(sentence) and not language.negation.search(said):
         reason = "stem leaves out a negation"
+    if reason is None and language.condition.search(sentence) and not language.conditional.search(said):
+        reason = "stem leaves out a condition"
     topic = "" if _SENTENCE.search(title.strip()) or len(title.split()) > LONGEST_TOPIC or crossing else title
     if reason is None and language.dangling(stem, topic) is not None:
         reason = "stem does not name its subject"
