@@ -490,6 +490,7 @@ class ExamWriter:
             "margin": found.margin,
             "closed_book": found.closed,
             "judgment": found.judgment,
+            **({} if found.guess is None else {"guess": found.guess}),
             **({"read_back": draft.back.answer, "agreement": round(draft.back.agreement, 4)} if draft.back else {}),
             "wording": version_in(WORDING_VERSION, draft.fact.language),
             **({"letters": list(found.letters)} if found.letters else {}),

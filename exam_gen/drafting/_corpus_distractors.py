@@ -172,10 +172,14 @@ def _by_length(options: Sequence[str], key: str, count: int) -> list[str]:
 
 @dataclass(frozen=True)
 class DistractorOption:
-    """A wrong answer that passed verification, with the writer's closed-book log-likelihood of it."""
+    """A wrong answer that passed verification, with the writer's closed-book log-likelihood of it.
+
+    `tempting`: whether one who sees the choices and not the passage may take it for the key.
+    """
 
     text: str
     closed: float
+    tempting: bool = True
 
 
 @dataclass(frozen=True)
@@ -193,7 +197,7 @@ def choose(items: Sequence[KeyWithDistractors], *, seed: int) -> list[tuple[str,
 
     Over the exam the rank of the key among its four choices is spread evenly, by length in characters and by
     closed-book likelihood: a rule such as "the longest" or "the most likely" then finds a quarter of the keys.
-    Threes that mark the key by a word or a form are not taken where there are others.
+    Threes that mark the key by a word or a form, or of which none is tempting, are not taken where there are others.
     Items with the fewest possibilities are served first; each takes the triple whose two ranks are so far the rarest.
     """
     rng = random.Random(seed)
@@ -249,8 +253,9 @@ def _telling(text: str, code: str) -> set[str]:
 
 
 def _triples(item: KeyWithDistractors) -> list[_Triple]:
-    """All threes that leave the key unmarked; where there is none, all."""
-    found = list(itertools.combinations(enumerate(item.options), 3))
+    """All threes that leave the key unmarked; where there is none, all. Of these one at least tempts, if any does."""
+    every = list(itertools.combinations(enumerate(item.options), 3))
+    found = [three for three in every if any(option.tempting for _, option in three)] or every
     unmarked = [three for three in found if not marks(item.key, [option.text for _, option in three], item.language)]
     return [
         _Triple(

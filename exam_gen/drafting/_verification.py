@@ -33,6 +33,7 @@ DOUBTED = "key judged wrong or incomplete"
 KNOWN = "key known without the passage"
 AMBIGUOUS = "wrong answers as likely as the key"
 UNFITTING = "wrong answers do not fit the statement"
+GUESSED = "key guessed without the passage"
 _MOST_RIVALS = 5
 """Wrong answers whose correctness is asked about, each by a request of its own."""
 LETTERS_TOKENS = 24
@@ -50,6 +51,8 @@ class Thresholds:
     "Yes" over "No" where a model that reads the passage is asked whether the key is correct and complete. `rival`: the
     largest share of that lead that a wrong answer may reach when the same is asked of it. `fit`: the most that a
     completed statement, read without the passage, may lose in log-likelihood when a wrong answer stands in for the key.
+    `guess`: the largest lead of the key over the most tempting wrong answer where a model sees all of them, but not the
+    passage; at the default, about log 2, the key seems twice as likely.
     Raises `ValueError` for numbers that nothing, or everything, could reach: log-likelihoods above 0, shares beyond 1.
     """
 
@@ -60,6 +63,7 @@ class Thresholds:
     judgment: float = 1.0
     rival: float = 0.6
     fit: float = 12.0
+    guess: float = 0.7
 
     def __post_init__(self) -> None:
         for name, (least, most, wanted) in _RANGES.items():
@@ -76,6 +80,7 @@ _RANGES = {
     "judgment": (-math.inf, math.inf, "a finite number"),
     "rival": (0.0, 1.0, "0 to 1"),
     "fit": (0.0, math.inf, "0 or more"),
+    "guess": (0.0, math.inf, "0 or more"),
 }
 
 
@@ -94,6 +99,7 @@ class VerificationResult:
     closed: float | None = None
     letters: tuple[str, str] | None = None
     judgment: float | None = None
+    guess: float | None = None
 
 
 class VerificationCase(NamedTuple):
@@ -171,6 +177,7 @@ class LikelihoodVerifier:
         alone = self._ask(good, [(closed_prompt(case.stem, case.language), choices[case]) for case in good])
         found = known | {case: self._verdict(case, known[case], opened[case], alone.get(case)) for case in trusted}
         found |= self._fitting({case: one for case, one in found.items() if case.statement and one.reason is None})
+        found |= self._guessed({case: one for case, one in found.items() if one.reason is None})
         found |= self._cleared({case: one for case, one in found.items() if case.loose and one.reason is None})
         return [found[case] for case in cases]
 
@@ -196,6 +203,36 @@ class LikelihoodVerifier:
             options = tuple(option for option, total in pairs if total >= least)
             verdicts[case] = replace(found[case], options=options, reason=UNFITTING if len(options) < 3 else None)
         return verdicts
+
+    def _guessed(
+        self, found: Mapping[VerificationCase, VerificationResult]
+    ) -> dict[VerificationCase, VerificationResult]:
+        """The verdicts with what tempts a model that sees all choices, but not the passage.
+
+        It sees them in an order and in the same reversed, because models like some letters better than others.
+        """
+        choices = {case: (case.key, *(option.text for option in one.options)) for case, one in found.items()}
+        orders = {case: _both_ways(len(each), case.stem) for case, each in choices.items()}
+        asked = [_lettered(case, choices[case], order) for case, two in orders.items() for order in two]
+        answers = iter(self.model.all_log_likelihoods(asked))
+        read = {case: [next(answers) for _ in two] for case, two in orders.items()}
+        return {case: self._tempting(found[case], orders[case], each) for case, each in read.items()}
+
+    def _tempting(
+        self, verdict: VerificationResult, orders: Sequence[Sequence[int]], read: Sequence[Likelihoods | NoReply]
+    ) -> VerificationResult:
+        """One verdict, given the likelihoods of the letters of its choices in two orders."""
+        means_of = [0.0] * (1 + len(verdict.options))
+        for order, one in zip(orders, read, strict=True):
+            if isinstance(one, NoReply):
+                return VerificationResult(f"no reply: {one.reason}")
+            for choice, total in zip(order, one.sums, strict=True):
+                means_of[choice] += total / len(orders)
+        key, *others = means_of
+        tempts = [key - other <= self._limits.guess for other in others]
+        options = tuple(replace(o, tempting=yes) for o, yes in zip(verdict.options, tempts, strict=True))
+        guess = round(key - max(others), 4)
+        return replace(verdict, options=options, guess=guess, reason=None if any(tempts) else GUESSED)
 
     def _cleared(
         self, found: Mapping[VerificationCase, VerificationResult]
@@ -249,6 +286,17 @@ def _judging(case: VerificationCase, answer: str) -> tuple[Prompt, tuple[str, ..
     said = exam_language(case.language).prompts
     prompt = judgment_prompt(case.title, case.passage, case.stem, answer, case.language)
     return prompt, (f" {said.yes}", f" {said.no}")
+
+
+def _both_ways(count: int, name: str) -> tuple[list[int], list[int]]:
+    """An order of so many choices, drawn by a name, and the same reversed."""
+    order = random.Random(name).sample(range(count), count)
+    return order, order[::-1]
+
+
+def _lettered(case: VerificationCase, choices: Sequence[str], order: Sequence[int]) -> tuple[Prompt, tuple[str, ...]]:
+    letters = tuple(f" {chr(ord('A') + place)}" for place in range(len(order)))
+    return closed_letters_prompt(case.stem, [choices[at] for at in order]), letters
 
 
 def _lead(found: Likelihoods) -> float:

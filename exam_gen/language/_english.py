@@ -174,6 +174,12 @@ ENGLISH_MODULE = ExamLanguage(
     open_end=re.compile(r"\b(?:and|or|the|a|an|of|to|in|for|with|by|that|which|is|are)$"),
     joins="and|or",
     negation=re.compile(r"\b(?:no|not|never|none|neither|nor|cannot|without)\b|n['’]t\b", re.IGNORECASE),
+    condition=re.compile(r"(?<!as )(?<!even )\bif\b(?! (?:any|possible|necessary)\b)|\bunless\b", re.IGNORECASE),
+    conditional=re.compile(
+        r"\b(?:if|unless|when|whenever|while|where|until|once|after|before|during|without|otherwise|in case"
+        r"|(?:for|on|upon|with|by|in)(?!\s*\?))\b",
+        re.IGNORECASE,
+    ),
     denial=re.compile(
         r"\b(?:no|not|none|never|without|only|limited|minimal|little|few(?:er)?|less|lower|lack(?:ing)?"
         r"|decreas(?:e[ds]?|ing)|reduc(?:e[ds]?|ing))\b"

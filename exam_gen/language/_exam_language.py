@@ -87,7 +87,8 @@ class ExamLanguage:
     `unnamed` (how a stem begins that speaks of a thing it does not name), `dangling` (a thing in a stem under a title
     that neither introduces). Of sentences under a title: `leans` (on others). Of keys: `articles`, `open_end` (a word
     that more must follow), `joins` (words for "and" and "or", as alternatives of a pattern), `lists` (for "such as"),
-    `negation`, `denial` (words of denial or decrease). Of choices: `catch_all`, `marked` (says whether it is right),
+    `negation`, `denial` (words of denial or decrease), `condition` (on which a sentence is true), `conditional` (what a
+    question may keep it by). Of choices: `catch_all`, `marked` (says whether it is right),
     `evades` (speaks of the task). Of spans in a sentence: `units` and `months` (alternatives), `phrases` (noun
     phrases), `names_thing` (whether a piece of it names one), `nouns_are_capitalised`, `adjectives_follow_articles`
     (their endings do, so that a phrase cannot lose its article).
@@ -110,6 +111,8 @@ class ExamLanguage:
     joins: str = "&|/"
     lists: str = "(?!)"
     negation: re.Pattern[str] = NEVER
+    condition: re.Pattern[str] = NEVER
+    conditional: re.Pattern[str] = NEVER
     denial: re.Pattern[str] = NEVER
     catch_all: re.Pattern[str] = NEVER
     marked: re.Pattern[str] = NEVER

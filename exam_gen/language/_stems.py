@@ -70,6 +70,8 @@ def read_stem(raw: str, key: str, *, title: str, sentence: str, code: str = ENGL
     said = f"{stem} {key}"
     if reason is None and not crossing and language.negation.search(sentence) and not language.negation.search(said):
         reason = "stem leaves out a negation"
+    if reason is None and language.condition.search(sentence) and not language.conditional.search(said):
+        reason = "stem leaves out a condition"
     topic = "" if _SENTENCE.search(title.strip()) or len(title.split()) > LONGEST_TOPIC or crossing else title
     if reason is None and language.dangling(stem, topic) is not None:
         reason = "stem does not name its subject"
@@ -260,15 +262,27 @@ _RUN = re.compile(r"[一-龯々]{2,}|[ァ-ヶー]{3,}|[^\W\d_一-龯々ぁ-ん�
 
 
 def echoes(stem: str, key: str, code: str = ENGLISH) -> set[str]:
-    """The beginnings of the key's words, or of the parts of its names, with which words of the stem begin, too."""
-    return _beginnings(key, code) & _beginnings(stem, code)
+    """The beginnings of the key's words, or of the parts of its names, with which words of the stem begin, too.
+
+    A part of a single name that has three letters counts where a longer word of the stem begins with it: `__mod__` and
+    modulo.
+    """
+    short = {part for part in _parts(key, code) if text_width(part) == SHORT_PART and " " not in key}
+    abbreviated = {part for part in short if any(word.startswith(part) for word in _parts(stem, code) - short)}
+    return (_beginnings(key, code) & _beginnings(stem, code)) | abbreviated
+
+
+SHORT_PART = 3
+"""Letters of an abbreviation in a name (`str`, `mod`); with two of them too many words begin."""
+
+
+def _parts(text: str, code: str) -> set[str]:
+    found = (_PART if code == ENGLISH else _RUN).findall(text)
+    return {word.lower() for word in found} - function_words(code)
 
 
 def _beginnings(text: str, code: str) -> set[str]:
-    parts = _PART if code == ENGLISH else _RUN
-    words = [word.lower() for word in parts.findall(text)]
-    empty = function_words(code)
-    return {word[:5] for word in words if text_width(word) > 3 and word not in empty}
+    return {word[:5] for word in _parts(text, code) if text_width(word) > SHORT_PART}
 
 
 def _stems(text: str, code: str) -> set[str]:

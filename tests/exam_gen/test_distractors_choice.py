@@ -143,3 +143,10 @@ def test_choices_leave_the_key_unmarked_where_they_can():
     item = KeyWithDistractors("outdoor nests", -1.0, tuple(DistractorOption(text, -1.0) for text in texts))
     for seed in range(8):
         assert "attic burrows" in choose([item], seed=seed)[0]
+
+
+def test_of_three_choices_one_at_least_is_tempting():
+    texts = ("marsh nests", "field nests", "cliff nests", "wall nests", "reed nests")
+    options = tuple(DistractorOption(text, -1.0, tempting=text.startswith("wall")) for text in texts)
+    for seed in range(8):
+        assert "wall nests" in choose([KeyWithDistractors("tree nests", -1.0, options)], seed=seed)[0]

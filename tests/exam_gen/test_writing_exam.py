@@ -372,6 +372,32 @@ def test_a_wrong_answer_judged_nearly_as_right_as_a_loose_key_is_left_out(loose,
 
 
 @pytest.mark.parametrize(
+    ("tempting", "reason"),
+    [(("wet", "cold", "dry", "old"), None), (("old",), None), ((), "key guessed without the passage")],
+)
+def test_a_key_that_a_reader_of_the_choices_alone_would_take_is_dropped(tempting, reason):
+    class Guesser(Scribe):
+        def log_likelihoods(self, prompt, continuations):
+            if not prompt.user.endswith("guess if you must."):
+                return super().log_likelihoods(prompt, continuations)
+            assert "The air was damp" not in prompt.user
+            shown = dict(re.findall(r"([A-Z])\) (.*)", prompt.user))
+            # The first letter is liked better, whatever it names: in two orders that comes to each choice alike.
+            sums = [3.0 * (shown[one.strip()] in {"damp", *tempting}) - 1.5 * ord(one[1]) for one in continuations]
+            return Likelihoods(tuple(sums), (1,) * len(sums), 20)
+
+    asked = VerificationCase(
+        "Air", "The air was damp. ", "How was the air?", "damp", ("wet", "cold", "dry", "old"), loose=False
+    )
+    with ReplyStore(":memory:") as store:
+        judge = LikelihoodVerifier(CachedLanguageModel(Guesser(), store), Thresholds())
+        (verdict,) = judge.verdicts([asked], judge.keys([asked]))
+    assert verdict.reason == reason
+    assert verdict.guess == (0.0 if tempting else 3.0)
+    assert [option.text for option in verdict.options if option.tempting] == list(tempting)
+
+
+@pytest.mark.parametrize(
     ("statement", "reason", "kept"),
     [
         ("The air was ____ all day.", None, ["wet", "cold", "dry"]),

@@ -37,6 +37,8 @@ def texts(sentence: str, kind: str) -> list[str]:
         ("max_size", "code:snake"),
         ("yield", "code:word"),
         ("not x", "code:expression"),
+        ("(key, value)", "code:expression"),
+        ("-(x+1)", "code:expression"),
     ],
 )
 def test_code_has_a_kind(text, kind):
@@ -207,6 +209,32 @@ def test_a_question_that_repeats_a_title_that_asks_is_refused():
     assert read_question(reply, title="Port of Oslo", sentence=SENTENCE).reason is None
 
 
+LOST = "stem leaves out a condition"
+
+
+@pytest.mark.parametrize(
+    ("stem", "sentence", "reason"),
+    [
+        (
+            "What closes the port of Oslo?",
+            "If a storm comes, the port is closed by a chain.",
+            "stem leaves out a condition",
+        ),
+        ("What closes the port of Oslo if a storm comes?", "If a storm comes, the port is closed by a chain.", None),
+        ("What closes the port of Oslo in a storm?", "If a storm comes, the port is closed by a chain.", None),
+        ("What closes the port of Oslo?", "In storms (if any) the port is closed by a chain.", None),
+        ("What closes the port of Oslo?", "The port is closed as if by a chain.", None),
+        (
+            "What is the port of Oslo closed for?",
+            "Unless a chain closes it, the port is open.",
+            "stem leaves out a condition",
+        ),
+    ],
+)
+def test_a_stem_keeps_the_condition_of_its_sentence(stem, sentence, reason):
+    assert read_stem(stem, "a chain", title="Port of Oslo", sentence=sentence).reason == reason
+
+
 @given(st.text(max_size=200))
 def test_any_reply_gives_a_key_of_the_sentence_or_a_reason(raw):
     found = read_question(raw, title="Port of Oslo", sentence=SENTENCE)
@@ -238,6 +266,8 @@ def test_a_key_echoes_a_stem_that_holds_parts_of_its_words():
     assert echoes("Which header shows the replication of a harbour?", "x-port-replicationStatus") == {"repli"}
     assert echoes("Which permission switches acceleration on?", "PutAccelerateConfiguration") == {"accel"}
     assert echoes("Which board of the port met?", "pilots") == set()
+    assert echoes("Which method is called for the modulo operation?", "__mod__()") == {"mod"}
+    assert echoes("Which settings does the modest tree have?", "set of old oaks") == set()
 
 
 @pytest.mark.parametrize(
