@@ -6,9 +6,10 @@
 Each level of `retriever` is left out in turn. The others' answers are fitted (2pl by `map`) in three ways, and the
 questions with the largest expected discrimination (or information over the abilities fitted) are kept:
 
-- `effects`: facets with effects of their levels on questions; the discrimination is that for levels not seen before;
+- `effects`: facets with effects of their levels on questions, as `irt.prune` refits; the discrimination is that for
+  levels not seen before;
 - `without`: facets without these effects (`item_effects=False`);
-- `free`: abilities free, Normal(0, 1), as `irt.prune` refits;
+- `free`: abilities free, Normal(0, 1), as `irt.prune` refits with `item_effects=False`;
 - `truth`, of simulated tables: by the true discriminations and abilities, which no fit can beat by more than chance.
 
 The left-out pipelines are then placed by the questions kept (posterior means; discriminations and difficulties those

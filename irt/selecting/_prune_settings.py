@@ -31,8 +31,10 @@ class PruneSettings:
     stop: str | None = option(None, "auto: stop before a round that shows no credible gain.", "auto")
     model: str | None = option(None, "2pl, 3pl or 4pl. Default 2pl.")
     method: str = option("map", "Method of the refits.")
-    item_effects: bool = option(
-        False, "Refit with effects of facets' levels on items: what levels happen to share counts no longer; slower."
+    item_effects: bool | None = option(
+        None,
+        "Refits with effects of facets' levels on items, so that what levels happen to share does not count. Default: "
+        "as the fit has them; without a fit, with map, laplace and nuts.",
     )
     interval: float | None = option(None, "Probability of central intervals. Default 0.9.", "P")
     seed: int = option(0, "Random seed.", "N")

@@ -18,7 +18,7 @@ import numpy as np
 from irt import kernels
 from irt._argument_checks import require_probability
 from irt._estimation import fit as fit_model
-from irt._fit_settings import require_known
+from irt._fit_settings import EFFECT_METHODS, require_known
 from irt._model import RATINGS
 from irt._reading import require_estimable
 from irt._responses import Floats, ResponseMatrix, facet_names, levels, require_matrix
@@ -66,10 +66,10 @@ def prune(
     level, form) every group keeps its part of the exam to within one item, or at least the `shares` named.
 
     A share `holdout` of the students, spread over the levels of `facets` (all the table's by default), takes no part in
-    choosing. Refits use free abilities, Normal(0, 1), so that they need no estimable design; with `item_effects` those
-    of `facets`, whose levels have effects on items, and an item is worth what it tells of levels not seen before: what
-    separates students only because levels suit some items by chance counts no longer. `fit` supplies model, facets and
-    interval when they are not given. `stop="auto"` ends as soon as a further round shows no credible gain on
+    choosing. Refits have the `facets`, whose levels have effects on items (`item_effects`), so that an item is worth
+    what it tells of levels not seen before: what separates students only because levels suit some items by chance does
+    not count. Without such effects, abilities are free, Normal(0, 1). `fit` supplies model, facets, interval and
+    whether there are effects, when they are not given. `stop="auto"` ends as soon as a further round shows no gain on
     the held-out students; `targets` are abilities at which the standard error is recorded. Raises ValueError with fewer
     than 6 students, for settings that `PruneSettings` refuses, or for shares of groups that cannot be met. `progress`
     is told 0 of 1 once all is accepted.
@@ -95,7 +95,7 @@ def prune(
         fit_model,
         model=model,
         method=how.method,
-        facets=named if how.item_effects else (),
+        facets=named if _with_effects(how, fit) else (),
         item_effects=how.item_effects or None,
         options=options,
         seed=how.seed,
@@ -137,6 +137,13 @@ def _model(how: PruneSettings, fit: Fit | None, data: ResponseMatrix) -> str:
     if model == "1pl":
         raise ValueError("model '1pl' gives every item the same discrimination; wanted '2pl', '3pl' or '4pl'")
     return model
+
+
+def _with_effects(how: PruneSettings, fit: Fit | None) -> bool:
+    """Whether refits have the facets, and effects of their levels on items where these can be had."""
+    if how.item_effects is not None:
+        return how.item_effects
+    return how.method in EFFECT_METHODS and (fit is None or bool(fit.design.item_facets))
 
 
 class _PruningWalk:

@@ -40,13 +40,13 @@ def test_equal_discriminations_claim_no_gain() -> None:
 def test_with_effects_on_items_those_leave_that_tell_least_of_levels_not_seen() -> None:
     shared = {"llm": 2.0, "retriever": 2.0}
     data = irt.simulate(items=30, facets={"llm": 4, "retriever": 4}, seed=3, log_a_sd=0.5, shared_sd=shared).data
-    result = irt.prune(data, keep=0.5, quantile=0.5, item_effects=True, seed=0)
+    result = irt.prune(data, keep=0.5, quantile=0.5, seed=0)
     fit = irt.fit(data.select_students(result.calibration), method="map", item_effects=True, seed=0)
     worth = dict(zip(data.items, fit.draws["a"].mean(axis=0), strict=True))
     low = [drop.item for drop in result.dropped if "lowest discrimination for new levels" in drop.reason]
     assert len(low) >= 10
     assert max(worth[item] for item in low) <= min(worth[item] for item in result.kept)
-    assert set(result.kept) != set(irt.prune(data, keep=0.5, quantile=0.5, seed=0).kept)
+    assert set(result.kept) != set(irt.prune(data, keep=0.5, quantile=0.5, item_effects=False, seed=0).kept)
 
 
 def test_pruning_with_effects_on_items_needs_levels_that_are_shared() -> None:
