@@ -8,8 +8,8 @@
 (`level`), whole retrievers (`new-level`) and single `answers`, and prints the mean log score of an answer by both
 models (2pl by `map`), how far the older one is behind with its standard error over questions, the fits that converged
 and seconds of processor; `--kinds items students` names some of these (`--` before the folders). `contrasts` fits all
-answers by `map` and prints neighbouring levels of every facet. `keep` samples the present model (`nuts`) and writes the
-tables of `fit/`, without draws.
+answers by `map` and prints neighbouring levels of every facet. `keep` samples the present model (`nuts`), writes the
+tables of `fit/`, without draws, and prunes by it.
 """
 
 from __future__ import annotations
@@ -93,6 +93,8 @@ def keep(folder: Path, _kinds: Sequence[str]) -> None:
         fit.save(scratch)
         for name in TABLES:
             shutil.copyfile(Path(scratch) / name, folder / "fit" / name)
+        irt.prune(fit.data, fit, seed=SEED).save(scratch)
+        shutil.copyfile(Path(scratch) / "prune.json", folder / "prune.json")
     print(f"{folder.parent.name}: {fit!r}, {seconds[0]:.0f} s of processor, {seconds[1]:.0f} s", flush=True)
     for sentence in fit.warnings:
         print(f"  {sentence}", flush=True)
