@@ -110,7 +110,7 @@ def test_prune_keeps_groups_and_names_its_criterion(
     words = ["prune", str(answers), "--keep", "0.6", "--criterion", "information", "--at=-1,0"]
     assert main([*words, "--groups", f"{tmp_path}/groups.csv"]) == 0
     printed = capsys.readouterr()
-    assert "lowest information of 15 items" in printed.out
+    assert "lowest information for new levels of 15 items" in printed.out
     assert "group a: 5 of 8" in printed.out
     assert "Nothing was written" in printed.err
 

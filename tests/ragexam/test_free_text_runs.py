@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -68,7 +69,8 @@ def script(server: Server, path: str, body: Body) -> Say:
         return Say(chat(wording(number(asked))))
     said = asked.split("<answer>")[1].split("</answer>")[0]
     named = next((12 + place for place, word in enumerate(WORDS) if word in said), None)
-    return Say(chat("B" if named == number(asked) else "E"))
+    letters = re.findall(r"^([A-Z])\) ", asked, re.MULTILINE)
+    return Say(chat(letters[1 if named == number(asked) else 4]))
 
 
 def wording(found: int) -> str:

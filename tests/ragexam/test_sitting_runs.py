@@ -200,7 +200,7 @@ def test_how_a_model_answers_may_not_change_in_a_folder(exam: Path, tmp_path: Pa
 def configuration(tmp_path: Path, server: Server) -> dict[str, Any]:
     return {
         "run": str(tmp_path / "run"),
-        "corpus": {"source": "python-docs", "sample": 15},
+        "corpus": {"source": "python-docs", "sample": 30},
         "writer": {"model": "python:examinees:writer", "encoder": None},
         "exam": {"questions": 12},
         "pool": 1,
