@@ -61,7 +61,7 @@ FEWEST_WRONG = 5
 TEMPERATURES = (0.0, 0.8)
 """Of a reply and, where it was of no use, of another."""
 WRONG_TEMPERATURES = (0.0, 0.8, 0.8)
-"""Of wrong answers and, where they are too few, of more."""
+"""Of wrong answers and, where they are too few or all shorter than the key, of more."""
 MARKED = "the wrong answers have in common what the key lacks"
 ECHOES = "the key alone repeats words of the stem"
 SETTLED = "another question about its passage passed"
@@ -81,11 +81,15 @@ class WritingProgress(NamedTuple):
 
 
 def _wants_more(draft: Draft, corpus: Sequence[str], written: list[str] | NoReply | None) -> bool:
-    """Whether the model is asked for wrong answers: where those of the corpus make no sense, or all are too few."""
+    """Whether the model is asked for wrong answers: where those of the corpus make no sense, or all are too few.
+
+    It is asked again where all that it wrote are shorter than the key, which would be the longest choice.
+    """
     if isinstance(written, NoReply):
         return False
-    few = len({*corpus, *(written or ())}) < FEWEST_WRONG
-    return few or (written is None and wants_writing(draft.fact.span.kind))
+    key, own = draft.fact.span, written or []
+    short = wants_writing(key.kind) and all(len(text) < len(key.text) for text in own)
+    return short or len({*corpus, *own}) < FEWEST_WRONG
 
 
 def _asked_key(draft: Draft) -> AskedKey:

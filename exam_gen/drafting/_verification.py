@@ -52,7 +52,7 @@ class Thresholds:
     largest share of that lead that a wrong answer may reach when the same is asked of it. `fit`: the most that a
     completed statement, read without the passage, may lose in log-likelihood when a wrong answer stands in for the key.
     `guess`: the largest lead of the key over the most tempting wrong answer where a model sees all of them, but not the
-    passage; at the default, about log 2, the key seems twice as likely.
+    passage (0.7: the key seems twice as likely); None: that is not asked.
     Raises `ValueError` for numbers that nothing, or everything, could reach: log-likelihoods above 0, shares beyond 1.
     """
 
@@ -63,12 +63,12 @@ class Thresholds:
     judgment: float = 1.0
     rival: float = 0.6
     fit: float = 12.0
-    guess: float = 0.7
+    guess: float | None = None
 
     def __post_init__(self) -> None:
         for name, (least, most, wanted) in _RANGES.items():
             value = getattr(self, name)
-            if not (math.isfinite(value) and least <= value <= most):
+            if value is not None and not (math.isfinite(value) and least <= value <= most):
                 raise ValueError(f"thresholds: {name} is {value:g}; wanted {wanted}")
 
 
@@ -177,7 +177,8 @@ class LikelihoodVerifier:
         alone = self._ask(good, [(closed_prompt(case.stem, case.language), choices[case]) for case in good])
         found = known | {case: self._verdict(case, known[case], opened[case], alone.get(case)) for case in trusted}
         found |= self._fitting({case: one for case, one in found.items() if case.statement and one.reason is None})
-        found |= self._guessed({case: one for case, one in found.items() if one.reason is None})
+        if self._limits.guess is not None:
+            found |= self._guessed({case: one for case, one in found.items() if one.reason is None}, self._limits.guess)
         found |= self._cleared({case: one for case, one in found.items() if case.loose and one.reason is None})
         return [found[case] for case in cases]
 
@@ -205,9 +206,9 @@ class LikelihoodVerifier:
         return verdicts
 
     def _guessed(
-        self, found: Mapping[VerificationCase, VerificationResult]
+        self, found: Mapping[VerificationCase, VerificationResult], most: float
     ) -> dict[VerificationCase, VerificationResult]:
-        """The verdicts with what tempts a model that sees all choices, but not the passage.
+        """The verdicts with what tempts a model that sees all choices, but not the passage: leads of at most so much.
 
         It sees them in an order and in the same reversed, because models like some letters better than others.
         """
@@ -216,23 +217,7 @@ class LikelihoodVerifier:
         asked = [_lettered(case, choices[case], order) for case, two in orders.items() for order in two]
         answers = iter(self.model.all_log_likelihoods(asked))
         read = {case: [next(answers) for _ in two] for case, two in orders.items()}
-        return {case: self._tempting(found[case], orders[case], each) for case, each in read.items()}
-
-    def _tempting(
-        self, verdict: VerificationResult, orders: Sequence[Sequence[int]], read: Sequence[Likelihoods | NoReply]
-    ) -> VerificationResult:
-        """One verdict, given the likelihoods of the letters of its choices in two orders."""
-        means_of = [0.0] * (1 + len(verdict.options))
-        for order, one in zip(orders, read, strict=True):
-            if isinstance(one, NoReply):
-                return VerificationResult(f"no reply: {one.reason}")
-            for choice, total in zip(order, one.sums, strict=True):
-                means_of[choice] += total / len(orders)
-        key, *others = means_of
-        tempts = [key - other <= self._limits.guess for other in others]
-        options = tuple(replace(o, tempting=yes) for o, yes in zip(verdict.options, tempts, strict=True))
-        guess = round(key - max(others), 4)
-        return replace(verdict, options=options, guess=guess, reason=None if any(tempts) else GUESSED)
+        return {case: _tempting(found[case], orders[case], each, most) for case, each in read.items()}
 
     def _cleared(
         self, found: Mapping[VerificationCase, VerificationResult]
@@ -286,6 +271,23 @@ def _judging(case: VerificationCase, answer: str) -> tuple[Prompt, tuple[str, ..
     said = exam_language(case.language).prompts
     prompt = judgment_prompt(case.title, case.passage, case.stem, answer, case.language)
     return prompt, (f" {said.yes}", f" {said.no}")
+
+
+def _tempting(
+    verdict: VerificationResult, orders: Sequence[Sequence[int]], read: Sequence[Likelihoods | NoReply], most: float
+) -> VerificationResult:
+    """One verdict, given the likelihoods of the letters of its choices in two orders."""
+    means_of = [0.0] * (1 + len(verdict.options))
+    for order, one in zip(orders, read, strict=True):
+        if isinstance(one, NoReply):
+            return VerificationResult(f"no reply: {one.reason}")
+        for choice, total in zip(order, one.sums, strict=True):
+            means_of[choice] += total / len(orders)
+    key, *others = means_of
+    tempts = [key - other <= most for other in others]
+    options = tuple(replace(o, tempting=yes) for o, yes in zip(verdict.options, tempts, strict=True))
+    guess = round(key - max(others), 4)
+    return replace(verdict, options=options, guess=guess, reason=None if any(tempts) else GUESSED)
 
 
 def _both_ways(count: int, name: str) -> tuple[list[int], list[int]]:

@@ -22,11 +22,11 @@ from irt._model import (
     SHARED_GUESSING,
     UNEXPLAINED,
     Priors,
-    flattening,
     guessing_centre,
 )
 from irt._responses import Floats
 from irt._result import Fit
+from irt._variance_components import logits_per_unit
 from irt.checks._inputs import optional
 from irt.checks._loo import smoothed
 
@@ -79,7 +79,7 @@ def log_priors(fit: Fit) -> dict[str, Floats]:
     the mean of the facets' effects over the students. `common_a` is scaled on the log scale, where it is normal.
     """
     draws, priors = fit.draws, fit.settings.priors or Priors()
-    unit = np.exp(np.log(draws["a"]).mean(axis=1)) * flattening(draws)
+    unit = logits_per_unit(draws)
     origin = np.zeros(len(unit))
     found: dict[str, Floats] = {}
     for term in fit.design.terms:

@@ -390,7 +390,7 @@ def test_a_key_that_a_reader_of_the_choices_alone_would_take_is_dropped(tempting
         "Air", "The air was damp. ", "How was the air?", "damp", ("wet", "cold", "dry", "old"), loose=False
     )
     with ReplyStore(":memory:") as store:
-        judge = LikelihoodVerifier(CachedLanguageModel(Guesser(), store), Thresholds())
+        judge = LikelihoodVerifier(CachedLanguageModel(Guesser(), store), Thresholds(guess=0.7))
         (verdict,) = judge.verdicts([asked], judge.keys([asked]))
     assert verdict.reason == reason
     assert verdict.guess == (0.0 if tempting else 3.0)
