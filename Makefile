@@ -51,7 +51,7 @@ test: $(PEERS) ## Run all tests
 	OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 		--durations=80 --durations-min=4 tests/golden tests/test_documents.py tests
 
-test-fast: $(DEV) ## Run the tests that need no model and take seconds
+test-fast: $(DEV) ## Run the tests that need no model and take seconds each
 	$(BIN)/python -m pytest -m "not slow and not models and not validate"
 
 validate: $(PEERS) ## Run the statistical validations that take minutes: coverage, calibration, two samplers

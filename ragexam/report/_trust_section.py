@@ -112,7 +112,7 @@ def _converged(model: FittedModel) -> Iterator[TrustCheck]:
             "Do independent runs agree?",
             r_hat <= 1.01 and effective >= 400,
             f"R-hat at most {r_hat:.3f}; the worst number rests on {effective:,.0f} independent draws",
-            "Numbers are exact to the digits shown.",
+            "Another run would move numbers by far less than their intervals are wide.",
             "The last digit shown may change from run to run.",
         )
     divergent = known.get("divergences")
@@ -198,11 +198,13 @@ def _copies(model: FittedModel) -> Iterator[TrustCheck]:
     except ValueError:
         return
     alike = joined([clipped(str(names), 160) for names in found.groups["members"].head(2)])
+    same = len(fit.data.students) - len(np.unique(np.nan_to_num(fit.data.scores, nan=-1.0), axis=0))
+    as_another = f"; {same} answered every question as another did" if same else ""
     yield _check(
         "Are the pipelines different ones?",
         found.groups.empty,
-        f"{len(fit.data.students)} pipelines are worth {found.effective_students:.0f} independent ones",
-        "None answers as a copy of another would.",
+        f"{len(fit.data.students)} pipelines are worth {found.effective_students:.0f} independent ones{as_another}",
+        "None answer alike more often than their abilities and these questions explain.",
         f"Some answer alike beyond what ability explains: {alike}. Intervals are narrower than they should be.",
     )
 

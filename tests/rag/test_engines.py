@@ -483,6 +483,7 @@ def test_the_command_is_quiet_and_ends_with_its_workers(
 
 
 def test_no_cluster_at_the_address_is_said_in_one_line() -> None:
+    pytest.importorskip("ray")
     code = (
         "import sys\nfrom rag.engines._ray_workers import join_cluster\n"
         "try:\n    with join_cluster(sys.argv[1], 1, None): pass\nexcept OSError as error: print(error)"
