@@ -146,7 +146,7 @@ def _written(
     verifying = ModelUsage() if second is model else second.usage
     costs = model.steps if second is model else usage_by_step(model.steps, second.steps)
     if over := writer.out_of_time and bool(stopped):
-        stopped = f"the {settings.minutes:g} minutes for writing were over; the same command writes on"
+        stopped = f"the {settings.minutes:g} minutes for writing were over; the same command goes on"
     return WrittenExam(writer.finished(), writer.dropped, model.usage, stopped, verifying, costs, over)
 
 

@@ -136,7 +136,7 @@ def _change_words(first: Sequence[LevelGain], apart: Mapping[str, bool]) -> Iter
             )
     if even := [gain for gain in rest if not gain.accuracy.low > 0]:
         text = joined([f"the {facet_name(gain.facet)} ({points(gain.accuracy)})" for gain in even])
-        yield f"No gain can be claimed for {text}: leave it as it is."
+        yield f"No gain can be claimed for {text}: what you use now may be as good."
 
 
 def _claimed(gain: LevelGain) -> bool:

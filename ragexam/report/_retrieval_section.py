@@ -179,9 +179,11 @@ def _asked(retrieval: RetrievalTable) -> list[str]:
     words = "the questions in other words" if retrieval.main != STEM else "the questions as they stand in the exam"
     share = retrieval.overlap[retrieval.main]
     low, high = (percent(one) for one in PEOPLES_OVERLAP)
+    count = counted(retrieval.questions[retrieval.main], "question")
     return [
         f"Retrievers searched for {words}: {percent(share)} of their content words are in the passage, on average "
-        f"(of questions that people ask, {low} to {high})."
+        f"(of questions that people ask, {low} to {high}). Hit rates and ranks are over {count}, which may include some "
+        "that were dropped for their choices alone; answers are over the exam's."
     ]
 
 
@@ -218,9 +220,11 @@ def _sentences(found: pd.DataFrame, worth: IntervalEstimate) -> list[str]:
     if len(searching) > 2:
         by_found, by_right = _order(searching, "found"), _order(searching, "accuracy")
         if by_found == by_right:
-            lines.append("Retrievers rank by answers as they rank by finding the source.")
+            lines.append("Retrievers rank by right answers as they rank by how often the source was read.")
         else:
-            lines.append(f"By finding the source the order is {by_found}; by answers it is {by_right}.")
+            lines.append(
+                f"By how often the source was read the order is {by_found}; by right answers it is {by_right}."
+            )
     return lines
 
 

@@ -316,7 +316,7 @@ def test_a_run_of_a_few_minutes_is_a_smaller_exam_that_the_same_command_goes_on_
     before = json.loads((run / "run.json").read_text())
     assert 0 < before["summary"]["n_questions"] < 30
     (note,) = (one for one in before["usage"]["notes"] if "minutes for writing were over" in one)
-    assert "the same command writes on" in note
+    assert "the same command goes on" in note
     assert note in first.stdout
     assert (run / "report.html").is_file()
     with sqlite3.connect(run / "replies.sqlite") as store:
