@@ -182,8 +182,8 @@ def _asked(retrieval: RetrievalTable) -> list[str]:
     count = counted(retrieval.questions[retrieval.main], "question")
     return [
         f"Retrievers searched for {words}: {percent(share)} of their content words are in the passage, on average "
-        f"(of questions that people ask, {low} to {high}). Hit rates and ranks are over {count}, which may include some "
-        "that were dropped for their choices alone; answers are over the exam's."
+        f"(of questions that people ask, {low} to {high}). Hit rates and ranks are over {count}, which may include "
+        "some that were dropped for their choices alone; answers are over the exam's."
     ]
 
 
@@ -223,7 +223,7 @@ def _sentences(found: pd.DataFrame, worth: IntervalEstimate) -> list[str]:
             lines.append("Retrievers rank by right answers as they rank by how often the source was read.")
         else:
             lines.append(
-                f"By how often the source was read the order is {by_found}; by right answers it is {by_right}."
+                f"By how often the source was read the order is {by_found}; by right answers, {by_right}."
             )
     return lines
 
