@@ -222,9 +222,7 @@ def _sentences(found: pd.DataFrame, worth: IntervalEstimate) -> list[str]:
         if by_found == by_right:
             lines.append("Retrievers rank by right answers as they rank by how often the source was read.")
         else:
-            lines.append(
-                f"By how often the source was read the order is {by_found}; by right answers, {by_right}."
-            )
+            lines.append(f"By how often the source was read the order is {by_found}; by right answers, {by_right}.")
     return lines
 
 
