@@ -49,7 +49,7 @@ class ExamTable:
         shares = {word: f"{share:.0%}" for word, share in found.question_words.items()}
         rows = [
             ("generated", str(found.generated)),
-            ("unparsable", _total(found.unparsable)),
+            ("refused when read", _total(found.unparsable)),
             ("dropped", _total(found.dropped)),
             ("beyond the wanted number", str(found.beyond)),
             ("set aside as examples", str(found.set_aside)),

@@ -70,7 +70,11 @@ def questions_section(questions: Sequence[Question], signs: AnswerSigns, pruned:
     readable = _with_passages(shown)
     groups = (
         ("To look at first: questions that do not measure", faulty, ["The most serious come first."]),
-        ("Questions that carry the exam", best, ["The most informative without a fault."]),
+        (
+            "Questions that carry the exam",
+            best,
+            ["The most informative in which no check found a fault."],
+        ),
         ("All other questions", rest, ["The most informative first."] if signs.items is not None else []),
     )
     parts = [

@@ -45,7 +45,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for part in (
         "vocabulary",
         "surviving",
-        "unparsable",
+        "refused when read",
         "always the best position",
         "by bloom",
         "20 questions; dropped:",
