@@ -83,12 +83,13 @@ class WritingProgress(NamedTuple):
 def _wants_more(draft: Draft, corpus: Sequence[str], written: list[str] | NoReply | None) -> bool:
     """Whether the model is asked for wrong answers: where those of the corpus make no sense, or all are too few.
 
-    It is asked again where all that it wrote are shorter than the key, which would be the longest choice.
+    It is asked again where all that it wrote are shorter than the key, which would be the longest choice, unless they
+    came with the question.
     """
     if isinstance(written, NoReply):
         return False
     key, own = draft.fact.span, written or []
-    short = wants_writing(key.kind) and all(len(text) < len(key.text) for text in own)
+    short = not draft.wrong and wants_writing(key.kind) and all(len(text) < len(key.text) for text in own)
     return short or len({*corpus, *own}) < FEWEST_WRONG
 
 
