@@ -36,12 +36,9 @@ from exam_gen.drafting._wordings import (
     KEYWORDS,
     KIND,
     TYPOS,
-    ReadWordings,
+    QueryWriter,
     Wording,
     Wordings,
-    answered_wordings,
-    first_wordings,
-    further_wordings,
     keywords,
     mistyped,
     spread_over,
@@ -120,6 +117,10 @@ def _completed(fact: Fact, chosen: Mapping[str, Fact]) -> Fact | None:
     return own if own is not None and own.completes else fact if fact.completes else None
 
 
+def _worded_cases(drafts: Sequence[Draft]) -> list[tuple[VerificationCase, Wordings]]:
+    return [(_case(one), one.wordings) for one in drafts]
+
+
 def _case(draft: Draft) -> VerificationCase:
     chunk, key = draft.fact.chunk, draft.fact.span
     judged, loose = draft.version != COMPLETION_VERSION, not key.kind.startswith("number")
@@ -147,6 +148,7 @@ class ExamWriter:
         self.passed: list[Draft] = []
         self.dropped: list[Dropped] = []
         self._worded: list[tuple[str | None, Draft]] = []
+        self._queries = QueryWriter(model, verifier.model, material.common, seed)
         self._chosen: dict[str, Fact] = {}
         self.out_of_time = False
         self._shown = 0
@@ -361,25 +363,20 @@ class ExamWriter:
         drafts = [one for one in drafts if one.version != PEOPLE_VERSION]
         self._tell("wording", f"wording {counted(len(drafts), 'question')} as people ask")
         cases, given = [_case(one) for one in drafts], [one.queries for one in drafts]
-        found = first_wordings(cases, self._model, self._material.common, seed=self._seed, given=given)
-        return own + self._with_wordings(drafts, found)
+        return own + self._with_wordings(drafts, self._queries.first(cases, given))
 
     def _answered(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts whose passage answers a wording; where it does not answer the first, others are asked for."""
         own = [one for one in drafts if one.version == PEOPLE_VERSION]
         drafts = [one for one in drafts if one.version != PEOPLE_VERSION]
         self._tell("wording", f"reading the wordings of {counted(len(drafts), 'question')}")
-        return own + self._with_wordings(drafts, self._asked_of_reader(answered_wordings, drafts))
+        return own + self._with_wordings(drafts, self._queries.answered(_worded_cases(drafts)))
 
     def _further_reworded(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts with all their wordings; where there is no reply, with those they have."""
         self._tell("wording", f"wording {counted(len(drafts), 'question')} in other ways")
-        found = zip(drafts, self._asked_of_reader(further_wordings, drafts), strict=True)
+        found = zip(drafts, self._queries.further(_worded_cases(drafts)), strict=True)
         return [one if isinstance(texts, NoReply) else one._replace(wordings=texts) for one, texts in found]
-
-    def _asked_of_reader(self, step: ReadWordings, drafts: Sequence[Draft]) -> list[Wordings | NoReply]:
-        known = [(_case(one), one.wordings) for one in drafts]
-        return step(known, self._model, self._verifier.model, self._material.common, seed=self._seed)
 
     def _with_wordings(self, drafts: Sequence[Draft], found: Sequence[Wordings | NoReply]) -> list[Draft]:
         """The drafts with their wordings, without those that no wording but the passage's asks for."""

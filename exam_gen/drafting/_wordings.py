@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -77,114 +78,80 @@ class Wordings(NamedTuple):
     tried: int = 0
 
 
-def first_wordings(
-    asked: Sequence[VerificationCase],
-    writer: CachedLanguageModel,
-    common: frozenset[str],
-    *,
-    seed: int,
-    given: Sequence[Sequence[str]] = (),
-) -> list[Wordings | NoReply]:
-    """A wording without a fault of each question, or all such that are `given`: no passage is read for them.
+@dataclass(frozen=True)
+class QueryWriter:
+    """Who writes wordings of questions, who reads whether a passage answers them, the `common` words, and a seed."""
 
-    The writer is asked until there is one. A question for which it gave no reply at all has none.
-    """
-    drafts = [_Candidates(case, common, Wordings()) for case in asked]
-    for one, texts in zip(drafts, given, strict=False):
-        one.add(texts)
-        one.tried = TRIES if texts else 0
-    _reword([one for one in drafts if not one.tried], writer, seed, until_one=True)
-    return [one.wordings() for one in drafts]
+    writer: CachedLanguageModel
+    reader: CachedLanguageModel
+    common: frozenset[str]
+    seed: int
 
+    def first(self, asked: Sequence[VerificationCase], given: Sequence[Sequence[str]] = ()) -> list[Wordings | NoReply]:
+        """A wording without a fault of each question, or all such that are `given`: no passage is read for them.
 
-class ReadWordings(Protocol):
-    """A step in which a reader finds out which of the questions' `known` wordings, and of others, hold."""
+        The writer is asked until there is one. A question for which it gave no reply at all has none.
+        """
+        drafts = [_Candidates(case, self.common, Wordings()) for case in asked]
+        for one, texts in zip(drafts, given, strict=False):
+            one.add(texts)
+            one.tried = TRIES if texts else 0
+        self._reword([one for one in drafts if not one.tried], until_one=True)
+        return [one.wordings() for one in drafts]
 
-    def __call__(
-        self,
-        known: Sequence[tuple[VerificationCase, Wordings]],
-        writer: CachedLanguageModel,
-        reader: CachedLanguageModel,
-        common: frozenset[str],
-        *,
-        seed: int,
-    ) -> list[Wordings | NoReply]:
-        """One result per question."""
+    def answered(self, known: Sequence[tuple[VerificationCase, Wordings]]) -> list[Wordings | NoReply]:
+        """The wordings of each question that hold: a reader says that the passage answers them.
 
+        Where none does, the writer is asked for others.
+        """
+        drafts = [_Candidates(case, self.common, wordings) for case, wordings in known]
+        self._read(drafts)
+        self._complete([one for one in drafts if not one.texts])
+        return [one.wordings() for one in drafts]
 
-def answered_wordings(
-    known: Sequence[tuple[VerificationCase, Wordings]],
-    writer: CachedLanguageModel,
-    reader: CachedLanguageModel,
-    common: frozenset[str],
-    *,
-    seed: int,
-) -> list[Wordings | NoReply]:
-    """The wordings of each question that hold: a reader says that the passage answers them.
+    def further(self, known: Sequence[tuple[VerificationCase, Wordings]]) -> list[Wordings | NoReply]:
+        """The wordings of each question, all of which hold, and the others that do."""
+        drafts = [_Candidates(case, self.common, wordings) for case, wordings in known]
+        for one in drafts:
+            one.held = set(one.texts)
+        self._complete(drafts)
+        return [one.wordings() for one in drafts]
 
-    Where none does, the writer is asked for others.
-    """
-    drafts = [_Candidates(case, common, wordings) for case, wordings in known]
-    _read(drafts, reader, seed)
-    _complete([one for one in drafts if not one.texts], writer, reader, seed)
-    return [one.wordings() for one in drafts]
+    def _complete(self, drafts: Sequence[_Candidates]) -> None:
+        """Ask for the wordings that are left, and for those of the whole passage; leave what holds."""
+        wanting = [one for one in drafts if one.tried < TRIES]
+        self._reword(wanting)
+        prompts = [search_prompt(one.case.title, one.case.passage, one.case.language) for one in wanting]
+        searched = _written(self.writer, prompts, wanting, self.seed, SEARCHED_TEMPERATURE)
+        prompts = [wording_prompt(text, one.case.language) for one, text in searched]
+        again = _written(self.writer, prompts, [one for one, _ in searched], self.seed, SEARCHED_TEMPERATURE)
+        for one, text in [*searched, *again]:
+            one.add([text], of_passage=True)
+        for one in wanting:
+            one.tried = TRIES
+        self._read(wanting)
 
+    def _reword(self, wanting: Sequence[_Candidates], *, until_one: bool = False) -> None:
+        """Ask for wordings of the facts at the temperatures that are left, or until there is one."""
+        for number, temperature in enumerate(TEMPERATURES):
+            now = [one for one in wanting if one.tried <= number and not (until_one and one.texts)]
+            prompts = [wording_prompt(one.case.stem, one.case.language) for one in now]
+            for one, text in _written(self.writer, prompts, now, self.seed + number, temperature):
+                one.add([text])
+            for one in now:
+                one.tried = number + 1
 
-def further_wordings(
-    known: Sequence[tuple[VerificationCase, Wordings]],
-    writer: CachedLanguageModel,
-    reader: CachedLanguageModel,
-    common: frozenset[str],
-    *,
-    seed: int,
-) -> list[Wordings | NoReply]:
-    """The wordings of each question, all of which hold, and the others that do."""
-    drafts = [_Candidates(case, common, wordings) for case, wordings in known]
-    for one in drafts:
-        one.held = set(one.texts)
-    _complete(drafts, writer, reader, seed)
-    return [one.wordings() for one in drafts]
-
-
-def _complete(
-    drafts: Sequence[_Candidates], writer: CachedLanguageModel, reader: CachedLanguageModel, seed: int
-) -> None:
-    """Ask for the wordings that are left, and for those of the whole passage; leave what holds."""
-    wanting = [one for one in drafts if one.tried < TRIES]
-    _reword(wanting, writer, seed)
-    prompts = [search_prompt(one.case.title, one.case.passage, one.case.language) for one in wanting]
-    searched = _written(writer, prompts, wanting, seed, SEARCHED_TEMPERATURE)
-    prompts = [wording_prompt(text, one.case.language) for one, text in searched]
-    again = _written(writer, prompts, [one for one, _ in searched], seed, SEARCHED_TEMPERATURE)
-    for one, text in [*searched, *again]:
-        one.add([text], of_passage=True)
-    for one in wanting:
-        one.tried = TRIES
-    _read(wanting, reader, seed)
-
-
-def _reword(wanting: Sequence[_Candidates], writer: CachedLanguageModel, seed: int, *, until_one: bool = False) -> None:
-    """Ask for wordings of the facts at the temperatures that are left, or until there is one."""
-    for number, temperature in enumerate(TEMPERATURES):
-        now = [one for one in wanting if one.tried <= number and not (until_one and one.texts)]
-        prompts = [wording_prompt(one.case.stem, one.case.language) for one in now]
-        for one, text in _written(writer, prompts, now, seed + number, temperature):
-            one.add([text])
-        for one in now:
-            one.tried = number + 1
-
-
-def _read(drafts: Sequence[_Candidates], reader: CachedLanguageModel, seed: int) -> None:
-    """Leave the texts that the passages answer."""
-    cases = [(one, text) for one in drafts for text in one.texts if text not in one.held]
-    asking = [(one.case, text) for one, text in cases]
-    prompts = [answerable_prompt(case.title, case.passage, text, case.language) for case, text in asking]
-    replies = reader.replies(prompts, max_tokens=YES_TOKENS, stop=("\n",), seed=seed)
-    for (one, text), said in zip(cases, replies, strict=True):
-        if isinstance(said, NoReply):
-            one.silent = said
-        if isinstance(said, NoReply) or not said.strip().lower().startswith(_yes(one)):
-            del one.texts[text]
+    def _read(self, drafts: Sequence[_Candidates]) -> None:
+        """Leave the texts that the passages answer."""
+        cases = [(one, text) for one in drafts for text in one.texts if text not in one.held]
+        asking = [(one.case, text) for one, text in cases]
+        prompts = [answerable_prompt(case.title, case.passage, text, case.language) for case, text in asking]
+        replies = self.reader.replies(prompts, max_tokens=YES_TOKENS, stop=("\n",), seed=self.seed)
+        for (one, text), said in zip(cases, replies, strict=True):
+            if isinstance(said, NoReply):
+                one.silent = said
+            if isinstance(said, NoReply) or not said.strip().lower().startswith(_yes(one)):
+                del one.texts[text]
 
 
 def _yes(asked: _Candidates) -> str:

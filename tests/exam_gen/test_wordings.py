@@ -11,12 +11,10 @@ from exam_gen.drafting._subjects import common_stems, is_about
 from exam_gen.drafting._verification import VerificationCase
 from exam_gen.drafting._wordings import (
     TRIES,
+    QueryWriter,
     Wording,
     Wordings,
-    answered_wordings,
     fault,
-    first_wordings,
-    further_wordings,
     keywords,
     mistyped,
     read_wording,
@@ -113,10 +111,11 @@ def steps(
     writer: CachedLanguageModel, reader: CachedLanguageModel, given: Sequence[Sequence[str]] = ()
 ) -> list[Wordings | NoReply]:
     """The first, the answered and the further wordings of the case, up to a step that has none."""
-    found = first_wordings([CASE], writer, COMMON, seed=0, given=given)
-    for step in (answered_wordings, further_wordings):
+    queries = QueryWriter(writer, reader, COMMON, 0)
+    found = queries.first([CASE], given)
+    for step in (queries.answered, queries.further):
         if isinstance(found[-1], Wordings) and found[-1].fact:
-            found += step([(CASE, found[-1])], writer, reader, COMMON, seed=0)
+            found += step([(CASE, found[-1])])
     return found
 
 
@@ -152,13 +151,14 @@ def test_others_are_asked_for_where_the_first_wording_has_a_fault() -> None:
 
     with ReplyStore(":memory:") as store:
         model = CachedLanguageModel(Faulty(), store)
-        assert first_wordings([CASE], model, COMMON, seed=0) == [Wordings((HELD,), (), 2)]
+        assert QueryWriter(model, model, COMMON, 0).first([CASE]) == [Wordings((HELD,), (), 2)]
 
 
 def test_no_passage_is_read_for_a_first_wording() -> None:
     with ReplyStore(":memory:") as store:
         model = Rewriter()
-        first_wordings([CASE], CachedLanguageModel(model, store), COMMON, seed=0)
+        kept = CachedLanguageModel(model, store)
+        QueryWriter(kept, kept, COMMON, 0).first([CASE])
     assert [PASSAGE in prompt.user for batch in model.batches for prompt in batch] == [False]
 
 
@@ -175,7 +175,7 @@ def test_no_reply_is_told_from_no_wording() -> None:
         silent, dull = CachedLanguageModel(Silent([], []), store), CachedLanguageModel(ScriptedModel("what?"), store)
         assert steps(silent, dull) == [NoReply("status 500, 3 attempts")]
         assert steps(dull, dull) == [Wordings(tried=TRIES - 1)]
-        assert first_wordings([], dull, COMMON, seed=0) == []
+        assert QueryWriter(dull, dull, COMMON, 0).first([]) == []
 
 
 def test_first_wordings_have_the_overlaps_of_the_target_as_nearly_as_can_be() -> None:
